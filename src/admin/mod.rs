@@ -1,0 +1,99 @@
+//! The admin port: is it alive, is it ready, what does it count.
+//!
+//! Must never be reachable by the gateway's clients, and never look at servers to say that the gateway is well.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use http::{Method, Response, StatusCode};
+use pingora::apps::http_app::ServeHttp;
+use pingora::protocols::http::ServerSession;
+
+use crate::telemetry::Metrics;
+
+/// What the process is up to.
+#[derive(Clone, Debug, Default)]
+pub struct Lifecycle {
+    listening: Arc<AtomicBool>,
+    draining: Arc<AtomicBool>,
+}
+
+impl Lifecycle {
+    pub fn listens(&self) {
+        self.listening.store(true, Ordering::Release);
+    }
+
+    pub fn drains(&self) {
+        self.draining.store(true, Ordering::Release);
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.listening.load(Ordering::Acquire) && !self.draining.load(Ordering::Acquire)
+    }
+
+    fn words(&self) -> &'static str {
+        match (self.listening.load(Ordering::Acquire), self.draining.load(Ordering::Acquire)) {
+            (_, true) => "draining",
+            (false, false) => "starting",
+            (true, false) => "listening and configured",
+        }
+    }
+}
+
+/// The application behind the admin port.
+#[derive(Debug)]
+pub struct Admin {
+    pub lifecycle: Lifecycle,
+    pub metrics: Arc<Metrics>,
+}
+
+#[async_trait]
+impl ServeHttp for Admin {
+    async fn response(&self, session: &mut ServerSession) -> Response<Vec<u8>> {
+        let request = session.req_header();
+        if request.method != Method::GET && request.method != Method::HEAD {
+            return text(StatusCode::METHOD_NOT_ALLOWED, "this port answers GET\n".into());
+        }
+        let verbose = request.uri.query().is_some_and(|query| query.split('&').any(|word| word.starts_with("verbose")));
+        match request.uri.path() {
+            "/livez" => text(StatusCode::OK, check("process", "runs", verbose)),
+            "/readyz" => self.readiness(verbose),
+            "/metrics" => metrics(self.metrics.text()),
+            _ => text(StatusCode::NOT_FOUND, "there are /livez, /readyz and /metrics\n".into()),
+        }
+    }
+}
+
+impl Admin {
+    fn readiness(&self, verbose: bool) -> Response<Vec<u8>> {
+        let words = self.lifecycle.words();
+        if self.lifecycle.is_ready() {
+            return text(StatusCode::OK, check("gateway", words, verbose));
+        }
+        text(StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {words}\n"))
+    }
+}
+
+fn check(what: &str, words: &str, verbose: bool) -> String {
+    if verbose { format!("[+] {what}: {words}\nok\n") } else { "ok\n".into() }
+}
+
+fn text(status: StatusCode, body: String) -> Response<Vec<u8>> {
+    respond(status, "text/plain; charset=utf-8", body.into_bytes())
+}
+
+fn metrics(body: Vec<u8>) -> Response<Vec<u8>> {
+    respond(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", body)
+}
+
+fn respond(status: StatusCode, kind: &'static str, body: Vec<u8>) -> Response<Vec<u8>> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let length = response.body().len();
+    let headers = response.headers_mut();
+    headers.insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(kind));
+    headers.insert(http::header::CONTENT_LENGTH, length.into());
+    headers.insert(http::header::CACHE_CONTROL, http::HeaderValue::from_static("no-store"));
+    response
+}

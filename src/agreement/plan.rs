@@ -1,0 +1,130 @@
+//! Which places of a body are looked at for a kind of request.
+
+use std::sync::{Arc, LazyLock};
+
+use crate::catalog::rules::{ParamKind, ToolRules};
+use crate::protocol::{NamedBy, meta};
+use crate::scan::{Capture, Slot, Text, Watch, WatchBuilder};
+
+/// The protected keys (architecture, idea 4): a second spelling of one of these could make two parsers read two requests.
+const ROOT_KEYS: [&str; 4] = ["jsonrpc", "id", "method", "params"];
+const PARAMS_KEYS: [&str; 9] =
+    ["name", "uri", "taskId", "arguments", "_meta", "ref", "inputResponses", "requestState", "cursor"];
+const META_KEYS: [&str; 2] = [meta::VERSION, meta::CAPABILITIES];
+
+/// How much of an id is kept, so that it can be echoed. A longer one is lawful; our own errors then say `null`.
+const ID_BYTES: u32 = 1024;
+/// Kept of values that only have to be quoted in a message.
+const QUOTED_BYTES: u32 = 128;
+
+/// What to look at in the body of one kind of request. Built once, shared by all requests of the kind.
+#[derive(Debug)]
+pub struct Plan {
+    pub(super) watch: Arc<Watch>,
+    pub(super) slots: Slots,
+    pub(super) named_by: Option<NamedBy>,
+    pub(super) params: Vec<Param>,
+}
+
+/// One annotated parameter.
+#[derive(Debug)]
+pub(super) struct Param {
+    pub header: String,
+    /// The argument's path, as messages show it.
+    pub member: String,
+    /// Unknown where the configuration declares the parameter instead of a schema.
+    pub kind: Option<ParamKind>,
+    pub slot: Slot,
+}
+
+#[derive(Debug)]
+pub(super) struct Slots {
+    pub jsonrpc: Slot,
+    pub id: Slot,
+    pub method: Slot,
+    pub params: Slot,
+    pub version: Slot,
+    pub capabilities: Slot,
+    pub named: Option<Slot>,
+}
+
+static BY_NAME: LazyLock<Arc<Plan>> = LazyLock::new(|| Arc::new(Plan::build(Some(NamedBy::Name), std::iter::empty())));
+static BY_URI: LazyLock<Arc<Plan>> = LazyLock::new(|| Arc::new(Plan::build(Some(NamedBy::Uri), std::iter::empty())));
+static BY_TASK: LazyLock<Arc<Plan>> =
+    LazyLock::new(|| Arc::new(Plan::build(Some(NamedBy::TaskId), std::iter::empty())));
+static UNNAMED: LazyLock<Arc<Plan>> = LazyLock::new(|| Arc::new(Plan::build(None, std::iter::empty())));
+
+impl Plan {
+    /// The plan for a request whose parameters nobody annotated.
+    pub fn plain(named_by: Option<NamedBy>) -> Arc<Self> {
+        Arc::clone(match named_by {
+            Some(NamedBy::Name) => &BY_NAME,
+            Some(NamedBy::Uri) => &BY_URI,
+            Some(NamedBy::TaskId) => &BY_TASK,
+            None => &UNNAMED,
+        })
+    }
+
+    /// The plan for calls of a tool with these rules.
+    pub fn for_tool(rules: &ToolRules) -> Arc<Self> {
+        Self::for_params(rules.rules.iter().map(|rule| (rule.header.as_str(), rule.path.as_slice(), Some(rule.kind))))
+    }
+
+    /// The plan for calls whose parameters the configuration declares: header and path of the argument.
+    pub fn for_declared<'a>(params: impl Iterator<Item = (&'a str, &'a [String])>) -> Arc<Self> {
+        Self::for_params(params.map(|(header, path)| (header, path, None)))
+    }
+
+    /// Whether the tool's rules declare this header (`Region` of `Mcp-Param-Region`).
+    pub fn declares(&self, header: &str) -> bool {
+        self.params.iter().any(|param| param.header.eq_ignore_ascii_case(header))
+    }
+
+    fn for_params<'a>(params: impl Iterator<Item = (&'a str, &'a [String], Option<ParamKind>)>) -> Arc<Self> {
+        let mut params = params.peekable();
+        if params.peek().is_none() {
+            return Self::plain(Some(NamedBy::Name));
+        }
+        Arc::new(Self::build(Some(NamedBy::Name), params))
+    }
+
+    fn build<'a>(
+        named_by: Option<NamedBy>,
+        params: impl Iterator<Item = (&'a str, &'a [String], Option<ParamKind>)>,
+    ) -> Self {
+        let mut watch = Watch::builder();
+        watch.protect(&[], &ROOT_KEYS);
+        watch.protect(&["params"], &PARAMS_KEYS);
+        watch.protect(&["params", "_meta"], &META_KEYS);
+        let slots = Slots {
+            jsonrpc: watch.capture(&["jsonrpc"], short(Text::Decoded)),
+            id: watch.capture(&["id"], Capture { max_bytes: ID_BYTES, held: false, text: Text::Raw }),
+            method: watch.capture(&["method"], short(Text::Decoded)),
+            params: watch.capture(&["params"], short(Text::Decoded)),
+            version: watch.capture(&["params", "_meta", meta::VERSION], short(Text::Decoded)),
+            capabilities: watch.capture(&["params", "_meta", meta::CAPABILITIES], short(Text::Decoded)),
+            named: named_by.map(|by| watch.capture(&["params", by.member()], held())),
+        };
+        let params = params.map(|(header, path, kind)| Param {
+            header: header.to_owned(),
+            member: format!("params.arguments.{}", path.join(".")),
+            kind,
+            slot: argument(&mut watch, path),
+        });
+        let params = params.collect();
+        Self { watch: Arc::new(watch.build()), slots, named_by, params }
+    }
+}
+
+fn argument(watch: &mut WatchBuilder, path: &[String]) -> Slot {
+    let path: Vec<&str> = ["params", "arguments"].into_iter().chain(path.iter().map(String::as_str)).collect();
+    watch.capture(&path, short(Text::Decoded))
+}
+
+fn short(text: Text) -> Capture {
+    Capture { max_bytes: QUOTED_BYTES, held: false, text }
+}
+
+fn held() -> Capture {
+    Capture { max_bytes: QUOTED_BYTES, held: true, text: Text::Decoded }
+}

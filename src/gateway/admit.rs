@@ -1,0 +1,198 @@
+//! From a request's head to a judged body, or to the reason why not: each step in order, each with its reason.
+
+use std::net::SocketAddr;
+
+use http::Method as HttpMethod;
+use http::header::AUTHORIZATION;
+use pingora::proxy::Session;
+
+use super::body::{self, Body, Passing};
+use super::exchange::Exchange;
+use super::intake::{self, Ahead};
+use super::route::{self, Decision};
+use super::{answer::Own, discover};
+use crate::agreement::{Fault, Peek, Plan, Verifier};
+use crate::policy::{self, Cors};
+use crate::protocol::{Head, HeadFault, Method, header, method};
+use crate::refusal::{Limit, Refusal};
+use crate::routing::Door;
+
+const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";
+
+/// What an admitted request gets.
+#[derive(Debug)]
+pub enum Admitted {
+    Relay,
+    /// The gateway answers itself.
+    Answer(Own),
+}
+
+/// The way in.
+pub async fn admit(session: &mut Session, exchange: &mut Exchange) -> Result<Admitted, Refusal> {
+    let snapshot = exchange.snapshot.clone();
+    session.set_write_timeout(Some(snapshot.limits.write_time));
+    session.set_total_drain_timeout(Some(snapshot.limits.body_time));
+    // Overload first: a request that cannot be served must cost as little as possible.
+    exchange.in_flight = Some(snapshot.in_flight.take(1).ok_or(Refusal::Overloaded(Limit::InFlight))?);
+    // Framing next: nothing else of a head can be trusted before.
+    policy::check_framing(session.req_header())?;
+    let path = session.req_header().uri.path().to_owned();
+    if let Some(document) = snapshot.protected_resource.as_ref().filter(|_| is_metadata(session, &path)) {
+        return Ok(Admitted::Answer(Own::Metadata(document.clone())));
+    }
+    let door = snapshot.table.door(&path).ok_or(Refusal::Path)?;
+    // Before the method, so that a preflight is answered to allowed origins only.
+    let loopback = snapshot.policy.is_loopback(inet(session.server_addr()));
+    exchange.cors = snapshot.policy.check_caller(session.req_header(), loopback)?;
+    match session.req_header().method {
+        HttpMethod::POST => {}
+        HttpMethod::OPTIONS => return Ok(Admitted::Answer(preflight(session, exchange))),
+        _ => return Err(Refusal::Method),
+    }
+    authenticate(session, exchange)?;
+    snapshot.policy.check_request(session.req_header())?;
+    let head = match Head::read(&session.req_header().headers) {
+        Ok(head) => head,
+        Err(fault) => return without_head(session, exchange, fault).await,
+    };
+    relay_or_answer(session, exchange, door, head).await
+}
+
+async fn relay_or_answer(
+    session: &mut Session,
+    exchange: &mut Exchange,
+    door: Door,
+    head: Head,
+) -> Result<Admitted, Refusal> {
+    let snapshot = exchange.snapshot.clone();
+    exchange.head = Some(head.clone());
+    // What the gateway says of itself, where no server speaks for all.
+    if head.method == Method::Discover && door == Door::Merged && snapshot.unprefixed.is_none() {
+        judge_own(session, exchange, &head).await?;
+        return Ok(Admitted::Answer(Own::Result(discover::result(&snapshot))));
+    }
+    let asked = route::ask(&snapshot, door, &head, session.req_header())?;
+    let decision = asked.decide(&snapshot, &head).await?;
+    take_body(session, exchange, &head, decision).await?;
+    Ok(Admitted::Relay)
+}
+
+/// Judges the body of a request that the gateway answers itself.
+async fn judge_own(session: &mut Session, exchange: &mut Exchange, head: &Head) -> Result<(), Refusal> {
+    let mut verifier = Verifier::new(head, Plan::plain(None), None);
+    let ahead = intake::read_ahead(session, &exchange.snapshot, |chunk| verifier.feed(head, chunk)).await?;
+    exchange.id = verifier.id().map(Into::into);
+    if !ahead.is_whole {
+        return Err(Refusal::BodyTooLarge { limit: body::READ_AHEAD as u64 });
+    }
+    verifier.finish(head).map_err(Refusal::Body)
+}
+
+/// Reads the body as far as it may be read before a server is touched, and judges it if that was all.
+async fn take_body(
+    session: &mut Session,
+    exchange: &mut Exchange,
+    head: &Head,
+    decision: Decision,
+) -> Result<(), Refusal> {
+    let mut verifier = Verifier::new(head, decision.plan.clone(), decision.target.new_name.clone());
+    let ahead = intake::read_ahead(session, &exchange.snapshot, |chunk| verifier.feed(head, chunk)).await;
+    exchange.id = verifier.id().map(Into::into);
+    let ahead = ahead?;
+    if ahead.is_whole {
+        return judge_whole(exchange, head, decision, verifier, ahead).await;
+    }
+    if let Some(fault) = verifier.fault() {
+        return Err(Refusal::Body(fault.clone()));
+    }
+    let max_bytes = exchange.snapshot.limits.max_body_bytes;
+    exchange.target = Some(decision.target);
+    exchange.body = Body::Passing(Box::new(Passing::new(verifier, ahead.bytes, ahead.share, max_bytes)));
+    Ok(())
+}
+
+async fn judge_whole(
+    exchange: &mut Exchange,
+    head: &Head,
+    mut decision: Decision,
+    mut verifier: Verifier,
+    mut ahead: Ahead,
+) -> Result<(), Refusal> {
+    if let Err(fault) = verifier.finish(head) {
+        let again = judge_again(exchange, head, decision, &fault, &ahead).await?;
+        (decision, verifier) = again.ok_or(Refusal::Body(fault))?;
+    }
+    if let Some(edit) = verifier.take_edit() {
+        body::apply(&mut ahead.bytes, &edit, 0).map_err(Refusal::Body)?;
+    }
+    exchange.target = Some(decision.target);
+    exchange.body = Body::Judged { bytes: ahead.bytes.freeze(), share: ahead.share };
+    Ok(())
+}
+
+/// Before a mismatch is answered from old rules, they are fetched again and the request is judged again
+/// (architecture, "Rules are not lists").
+async fn judge_again(
+    exchange: &Exchange,
+    head: &Head,
+    decision: Decision,
+    fault: &Fault,
+    ahead: &Ahead,
+) -> Result<Option<(Decision, Verifier)>, Refusal> {
+    let (Fault::Mismatch { .. }, Some(seen)) = (fault, &decision.rules) else { return Ok(None) };
+    let Some(again) = decision.asked.decide_again(&exchange.snapshot, head, seen).await? else { return Ok(None) };
+    let mut verifier = Verifier::new(head, again.plan.clone(), again.target.new_name.clone());
+    verifier.feed(head, &ahead.bytes);
+    verifier.finish(head).map_err(Refusal::Body)?;
+    Ok(Some((again, verifier)))
+}
+
+/// A head that is no lawful request's may still be a notification, or an older client's first word.
+async fn without_head(session: &mut Session, exchange: &mut Exchange, fault: HeadFault) -> Result<Admitted, Refusal> {
+    let mut peek = Peek::new();
+    intake::read_for_id(session, |chunk| peek.see(chunk)).await;
+    exchange.id = peek.id().map(Into::into);
+    let method = peek.method().unwrap_or_default();
+    // The revision defines no headers for notifications ("Sending Messages", note).
+    let may_lack_headers = matches!(fault, HeadFault::Missing(_));
+    if may_lack_headers && method == "notifications/cancelled" && peek.is_notification() {
+        return Ok(Admitted::Answer(Own::Accepted));
+    }
+    if may_lack_headers && method::is_notification(method) && peek.is_notification() {
+        return Err(Refusal::Notification);
+    }
+    match fault {
+        HeadFault::Missing(header::VERSION) if method == "initialize" => {
+            Err(Refusal::Version { requested: peek.initialize_version().unwrap_or_default().to_owned() })
+        }
+        fault => Err(Refusal::Head(fault)),
+    }
+}
+
+fn is_metadata(session: &Session, path: &str) -> bool {
+    let rest = path.strip_prefix(PROTECTED_RESOURCE);
+    session.req_header().method == HttpMethod::GET && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn preflight(session: &Session, exchange: &Exchange) -> Own {
+    let allowed = exchange.cors.as_ref().map(|_| Cors::allowed_headers(&session.req_header().headers));
+    Own::Preflight { allowed_headers: allowed }
+}
+
+/// The gateway's own bearer token, where one is configured. Compared as keyed hashes, so that time tells nothing.
+fn authenticate(session: &Session, exchange: &Exchange) -> Result<(), Refusal> {
+    let Some(token) = &exchange.snapshot.bearer else { return Ok(()) };
+    let hash = |bytes: &[u8]| exchange.snapshot.keyed_hash(&bytes);
+    let sent = session.req_header().headers.get(AUTHORIZATION).map(http::HeaderValue::as_bytes);
+    let sent =
+        sent.and_then(|value| value.split_at_checked(7)).filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
+    match sent {
+        Some((_, sent)) if hash(sent) == hash(token.reveal().as_bytes()) => Ok(()),
+        _ => Err(Refusal::Unauthenticated),
+    }
+}
+
+/// The socket address of an internet connection.
+pub fn inet(address: Option<&pingora::protocols::l4::socket::SocketAddr>) -> Option<SocketAddr> {
+    address.and_then(|address| address.as_inet()).copied()
+}

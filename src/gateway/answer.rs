@@ -1,0 +1,191 @@
+//! What goes to the client: our own answers, refusals, and the heads and bodies that are relayed.
+
+use bytes::Bytes;
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE,
+    TRANSFER_ENCODING, VARY,
+};
+use http::{HeaderName, HeaderValue, Version};
+use pingora::http::ResponseHeader;
+use pingora::proxy::Session;
+use pingora_error::Result;
+use serde::Deserialize;
+
+use super::exchange::Exchange;
+use super::intake;
+use crate::agreement::Peek;
+use crate::policy::Cors;
+use crate::refusal::Refusal;
+
+/// Bytes of an error's body that are read for its code.
+const ERROR_BODY: usize = 64 * 1024;
+/// Seconds for which a browser may remember a preflight.
+const PREFLIGHT_AGE: &str = "600";
+
+/// What servers say that is not theirs to say to this gateway's clients.
+const DROPPED: [&str; 5] = ["set-cookie", "alt-svc", "strict-transport-security", "clear-site-data", "mcp-session-id"];
+
+/// An answer of the gateway's own that is no refusal.
+#[derive(Debug)]
+pub enum Own {
+    /// 202 to a notification that goes nowhere.
+    Accepted,
+    Preflight {
+        allowed_headers: Option<String>,
+    },
+    /// A JSON document, as it stands.
+    Metadata(String),
+    /// A JSON-RPC result, as it stands.
+    Result(String),
+}
+
+/// Sends an answer of the gateway's own.
+pub async fn own(session: &mut Session, exchange: &mut Exchange, own: Own) -> Result<()> {
+    match own {
+        Own::Accepted => send(session, exchange, head(202, 0)?, Bytes::new()).await,
+        Own::Preflight { allowed_headers } => {
+            let mut head = head(204, 0)?;
+            head.remove_header(&CONTENT_LENGTH);
+            head.insert_header("Allow", "POST, OPTIONS")?;
+            if let Some(allowed) = allowed_headers {
+                head.insert_header(ACCESS_CONTROL_ALLOW_METHODS, "POST")?;
+                head.insert_header(ACCESS_CONTROL_ALLOW_HEADERS, allowed)?;
+                head.insert_header(ACCESS_CONTROL_MAX_AGE, PREFLIGHT_AGE)?;
+            }
+            send(session, exchange, head, Bytes::new()).await
+        }
+        Own::Metadata(document) => {
+            let mut head = json_head(200, document.len())?;
+            head.insert_header(ACCESS_CONTROL_ALLOW_ORIGIN, "*")?;
+            send(session, exchange, head, document.into()).await
+        }
+        Own::Result(result) => {
+            let id = exchange.id.as_deref().unwrap_or("null");
+            let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}");
+            send(session, exchange, json_head(200, body.len())?, body.into()).await
+        }
+    }
+}
+
+/// Sends a refusal, with the request's id if a small body is at hand to read it from.
+pub async fn refuse(session: &mut Session, exchange: &mut Exchange, refusal: Refusal) -> Result<()> {
+    // A body that is not framed as it should be is not read; neither is one that came too slowly or was too large.
+    let is_readable = !matches!(
+        refusal,
+        Refusal::Framing(_) | Refusal::BodyTooSlow | Refusal::BodyTooLarge { .. } | Refusal::HeadTooLarge { .. }
+    );
+    if exchange.id.is_none() && is_readable && !session.as_mut().is_body_done() {
+        let mut peek = Peek::new();
+        intake::read_for_id(session, |chunk| peek.see(chunk)).await;
+        exchange.id = peek.id().map(Into::into);
+    }
+    let answer = refusal.answer();
+    let body = Bytes::from(answer.body(exchange.id.as_deref()));
+    let mut head = json_head(answer.status, body.len())?;
+    if let Some((name, value)) = answer.header {
+        head.insert_header(name, value)?;
+    }
+    exchange.answer.code = Some(i64::from(answer.code));
+    exchange.snapshot.metrics.rejection(refusal.label());
+    exchange.refusal = Some(refusal);
+    send(session, exchange, head, body).await
+}
+
+fn head(status: u16, length: usize) -> Result<ResponseHeader> {
+    let mut head = ResponseHeader::build(status, Some(8))?;
+    head.insert_header(CONTENT_LENGTH, length)?;
+    Ok(head)
+}
+
+fn json_head(status: u16, length: usize) -> Result<ResponseHeader> {
+    let mut head = head(status, length)?;
+    head.insert_header(CONTENT_TYPE, "application/json")?;
+    head.insert_header("Cache-Control", "no-store")?;
+    Ok(head)
+}
+
+async fn send(session: &mut Session, exchange: &mut Exchange, mut head: ResponseHeader, body: Bytes) -> Result<()> {
+    allow_origin(&mut head, exchange.cors.as_ref())?;
+    exchange.answer.status = head.status.as_u16();
+    if !session.as_mut().is_body_done() {
+        // What is left of the request's body would be taken for the next request.
+        session.set_keepalive(None);
+    }
+    let is_end = body.is_empty();
+    session.write_response_header(Box::new(head), is_end).await?;
+    if !is_end {
+        session.write_response_body(Some(body), true).await?;
+    }
+    Ok(())
+}
+
+/// An allowed browser origin may read the answer.
+fn allow_origin(head: &mut ResponseHeader, cors: Option<&Cors>) -> Result<()> {
+    let Some(cors) = cors else { return Ok(()) };
+    head.insert_header(ACCESS_CONTROL_ALLOW_ORIGIN, cors.origin.clone())?;
+    head.insert_header(ACCESS_CONTROL_EXPOSE_HEADERS, "WWW-Authenticate, Retry-After")?;
+    head.append_header(VARY, "Origin")?;
+    Ok(())
+}
+
+/// The head of a server's answer, on its way to the client.
+pub fn relayed_head(session: &Session, head: &mut ResponseHeader, exchange: &mut Exchange) -> Result<()> {
+    drop_foreign(head);
+    allow_origin(head, exchange.cors.as_ref())?;
+    if is_event_stream(head) {
+        head.insert_header("X-Accel-Buffering", "no")?;
+        // pingora holds back small writes of a body of known length; events must not wait.
+        if head.remove_header(&CONTENT_LENGTH).is_some() && session.req_header().version == Version::HTTP_11 {
+            head.insert_header(TRANSFER_ENCODING, "chunked")?;
+        }
+    }
+    exchange.answer.status = head.status.as_u16();
+    let is_readable_error = head.status.as_u16() >= 400 && !head.headers.contains_key(CONTENT_ENCODING);
+    exchange.answer.error_body = is_readable_error.then(Vec::new);
+    Ok(())
+}
+
+fn drop_foreign(head: &mut ResponseHeader) {
+    for name in DROPPED {
+        head.remove_header(name);
+    }
+    let cors: Vec<HeaderName> =
+        head.headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();
+    for name in cors {
+        head.remove_header(&name);
+    }
+}
+
+fn is_event_stream(head: &ResponseHeader) -> bool {
+    let kind = head.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    kind.and_then(|kind| kind.get(..17)).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/event-stream"))
+}
+
+/// Looks at a server's error on its way to the client, for the log and for rules that have become old.
+pub fn relayed_body(chunk: Option<&Bytes>, is_end: bool, exchange: &mut Exchange) {
+    let Some(body) = &mut exchange.answer.error_body else { return };
+    if let Some(chunk) = chunk {
+        if body.len() + chunk.len() > ERROR_BODY {
+            exchange.answer.error_body = None;
+            return;
+        }
+        body.extend_from_slice(chunk);
+    }
+    if is_end {
+        exchange.answer.code = code_of(body);
+        exchange.answer.error_body = None;
+    }
+}
+
+fn code_of(body: &[u8]) -> Option<i64> {
+    #[derive(Deserialize)]
+    struct Response {
+        error: RpcError,
+    }
+    #[derive(Deserialize)]
+    struct RpcError {
+        code: i64,
+    }
+    serde_json::from_slice::<Response>(body).ok().map(|response| response.error.code)
+}

@@ -1,0 +1,94 @@
+//! A request's body on its way: read ahead while it is small, relayed in constant memory when it is not.
+//!
+//! No server sees a request whole before the verdict (architecture, idea 2).
+
+use bytes::{Bytes, BytesMut};
+
+use super::limits::Share;
+use crate::agreement::{Edit, Fault, Verifier};
+use crate::protocol::Head;
+use crate::scan;
+
+/// Up to this many bytes of a body are read before a server is touched. It is also what pingora can replay.
+pub const READ_AHEAD: usize = 64 * 1024;
+
+/// What became of the body.
+#[derive(Debug)]
+pub enum Body {
+    Unread,
+    /// Read whole and found lawful; sent as it stands here.
+    Judged {
+        bytes: Bytes,
+        share: Share,
+    },
+    /// Too large to be read ahead: judged while it passes.
+    Passing(Box<Passing>),
+    Sent,
+}
+
+/// A body that is judged while it passes.
+#[derive(Debug)]
+pub struct Passing {
+    verifier: Verifier,
+    /// Bytes that were taken in but may not leave yet.
+    withheld: BytesMut,
+    /// Where in the body the first withheld byte stands.
+    at: u64,
+    max_bytes: u64,
+    _share: Share,
+}
+
+/// Why a passing body is stopped.
+#[derive(Debug)]
+pub enum Stop {
+    Fault(Fault),
+    TooLarge,
+}
+
+impl Passing {
+    /// `ahead` was already fed to the verifier.
+    pub fn new(verifier: Verifier, ahead: BytesMut, share: Share, max_bytes: u64) -> Self {
+        Self { verifier, withheld: ahead, at: 0, max_bytes, _share: share }
+    }
+
+    pub fn id(&self) -> Option<&str> {
+        self.verifier.id()
+    }
+
+    /// Takes in the next bytes and gives out those that may leave.
+    pub fn pass(&mut self, head: &Head, chunk: Option<&Bytes>, is_end: bool) -> Result<Bytes, Stop> {
+        if let Some(chunk) = chunk {
+            self.withheld.extend_from_slice(chunk);
+            if self.at + self.withheld.len() as u64 > self.max_bytes {
+                return Err(Stop::TooLarge);
+            }
+            self.verifier.feed(head, chunk);
+        }
+        if let Some(fault) = self.verifier.fault() {
+            return Err(Stop::Fault(fault.clone()));
+        }
+        if let Some(edit) = self.verifier.take_edit() {
+            apply(&mut self.withheld, &edit, self.at).map_err(Stop::Fault)?;
+        }
+        if is_end {
+            self.verifier.finish(head).map_err(Stop::Fault)?;
+            return Ok(self.release(self.withheld.len()));
+        }
+        let safe = self.verifier.safe().saturating_sub(self.at);
+        Ok(self.release(usize::try_from(safe).unwrap_or(usize::MAX).min(self.withheld.len())))
+    }
+
+    fn release(&mut self, bytes: usize) -> Bytes {
+        self.at += bytes as u64;
+        self.withheld.split_to(bytes).freeze()
+    }
+}
+
+/// Overwrites a token in bytes of the body of which the first stands at `at`.
+pub fn apply(bytes: &mut [u8], edit: &Edit, at: u64) -> Result<(), Fault> {
+    let index = |offset: u64| usize::try_from(offset.checked_sub(at)?).ok();
+    let token = index(edit.range.start).zip(index(edit.range.end)).and_then(|(start, end)| bytes.get_mut(start..end));
+    let fits = token.is_some_and(|token| scan::overwrite_string(token, &edit.value).is_ok());
+    // A name without its prefix is never longer than the name, so this is a fault of ours, not a request's.
+    fits.then_some(()).ok_or(Fault::NotARequest("the name in the body cannot be rewritten"))
+}

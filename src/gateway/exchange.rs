@@ -1,0 +1,84 @@
+//! One request's state, from its head to its log line.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::body::Body;
+use super::limits::Share;
+use super::server::Server;
+use super::snapshot::Snapshot;
+use crate::policy::Cors;
+use crate::protocol::{Head, Method};
+use crate::refusal::Refusal;
+use crate::telemetry::UpstreamOutcome;
+
+/// What pingora carries from phase to phase.
+#[derive(Debug)]
+pub struct Exchange {
+    /// The configuration this request began under; it keeps it to its end.
+    pub snapshot: Arc<Snapshot>,
+    pub started: Instant,
+    pub in_flight: Option<Share>,
+    pub cors: Option<Cors>,
+    pub head: Option<Head>,
+    pub target: Option<Target>,
+    pub body: Body,
+    /// The request's id as it was written, once read.
+    pub id: Option<Box<str>>,
+    pub refusal: Option<Refusal>,
+    pub times: Times,
+    pub answer: AnswerNotes,
+}
+
+/// Where a request goes.
+#[derive(Debug)]
+pub struct Target {
+    pub server: Arc<Server>,
+    /// Index into the server's pools.
+    pub pool: usize,
+    /// Index into the pool's endpoints, once one was picked.
+    pub endpoint: Option<usize>,
+    /// Endpoints that could not be connected.
+    pub failed_connects: usize,
+    /// What the server calls what is asked for, where that differs from what the client said.
+    pub new_name: Option<String>,
+}
+
+#[derive(Debug, Default)]
+pub struct Times {
+    pub decided: Option<Instant>,
+    pub connected: Option<Instant>,
+}
+
+/// What is noted of the answer while it passes.
+#[derive(Debug, Default)]
+pub struct AnswerNotes {
+    pub status: u16,
+    pub outcome: Option<UpstreamOutcome>,
+    /// The beginning of an error's body, to read its code.
+    pub error_body: Option<Vec<u8>>,
+    pub code: Option<i64>,
+}
+
+impl Exchange {
+    pub fn new(snapshot: Arc<Snapshot>) -> Self {
+        Self {
+            snapshot,
+            started: Instant::now(),
+            in_flight: None,
+            cors: None,
+            head: None,
+            target: None,
+            body: Body::Unread,
+            id: None,
+            refusal: None,
+            times: Times::default(),
+            answer: AnswerNotes::default(),
+        }
+    }
+
+    /// The method as a label.
+    pub fn method(&self) -> Method {
+        self.head.as_ref().map_or(Method::Other, |head| head.method)
+    }
+}

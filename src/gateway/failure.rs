@@ -1,0 +1,92 @@
+//! From what pingora reports to one refusal.
+
+use std::io;
+
+use pingora::proxy::{FailToProxy, Session};
+use pingora_error::{Error, ErrorSource, ErrorType};
+
+use super::answer;
+use super::body::Body;
+use super::exchange::Exchange;
+use super::forward::REFUSED;
+use crate::refusal::Refusal;
+use crate::telemetry::UpstreamOutcome;
+
+/// Answers a request whose relay failed, if its client can still be answered.
+pub async fn answer(session: &mut Session, error: &Error, exchange: &mut Exchange) -> FailToProxy {
+    let closed = FailToProxy { error_code: 0, can_reuse_downstream: false };
+    let has_begun = session.response_written().is_some_and(|head| !head.status.is_informational());
+    let Some(refusal) = refusal(error, exchange) else { return closed };
+    exchange.answer.outcome.get_or_insert(outcome(&refusal));
+    if has_begun {
+        // What was begun as a success must not end as one: the connection ends before the body does.
+        exchange.refusal = Some(refusal);
+        return closed;
+    }
+    if exchange.id.is_none() {
+        if let Body::Passing(passing) = &exchange.body {
+            exchange.id = passing.id().map(Into::into);
+        }
+    }
+    session.set_keepalive(None);
+    match answer::refuse(session, exchange, refusal).await {
+        Ok(()) => FailToProxy { error_code: exchange.answer.status, can_reuse_downstream: false },
+        Err(_) => closed,
+    }
+}
+
+/// `None`: the client is gone.
+fn refusal(error: &Error, exchange: &mut Exchange) -> Option<Refusal> {
+    if *error.etype() == REFUSED {
+        return Some(exchange.refusal.take().unwrap_or(Refusal::Internal));
+    }
+    match error.esource() {
+        ErrorSource::Downstream => downstream(error),
+        ErrorSource::Upstream => Some(upstream(error, exchange)),
+        ErrorSource::Internal | ErrorSource::Unset => Some(Refusal::Internal),
+    }
+}
+
+fn downstream(error: &Error) -> Option<Refusal> {
+    match error.etype() {
+        ErrorType::ReadTimedout => Some(Refusal::BodyTooSlow),
+        ErrorType::ReadError
+        | ErrorType::WriteError
+        | ErrorType::WriteTimedout
+        | ErrorType::ConnectionClosed
+        | ErrorType::H2Error => None,
+        _ => Some(Refusal::Framing("the request is not framed as its head says")),
+    }
+}
+
+fn upstream(error: &Error, exchange: &Exchange) -> Refusal {
+    let server = exchange.target.as_ref().map(|target| target.server.name.clone()).unwrap_or_default();
+    match error.etype() {
+        ErrorType::ConnectTimedout
+        | ErrorType::ConnectRefused
+        | ErrorType::ConnectNoRoute
+        | ErrorType::ConnectError
+        | ErrorType::TLSHandshakeFailure
+        | ErrorType::TLSHandshakeTimedout
+        | ErrorType::InvalidCert
+        | ErrorType::SocketError
+        | ErrorType::BindError => Refusal::Unreachable { server },
+        ErrorType::ReadTimedout | ErrorType::WriteTimedout => Refusal::Silent { server },
+        _ if is_late(error) => Refusal::Silent { server },
+        _ => Refusal::BrokeOff { server },
+    }
+}
+
+/// Whether the connection was given up because the server was silent ([`crate::sockets::answer`]).
+fn is_late(error: &Error) -> bool {
+    error.root_cause().downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::TimedOut)
+}
+
+fn outcome(refusal: &Refusal) -> UpstreamOutcome {
+    match refusal {
+        Refusal::Unreachable { .. } => UpstreamOutcome::Unreachable,
+        Refusal::Silent { .. } => UpstreamOutcome::Silent,
+        Refusal::BrokeOff { .. } => UpstreamOutcome::BrokeOff,
+        _ => UpstreamOutcome::Aborted,
+    }
+}

@@ -1,0 +1,134 @@
+//! What goes to the server: the head as it must be sent, the body as it was judged.
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, COOKIE, EXPECT, FORWARDED, HOST, PROXY_AUTHORIZATION};
+use http::{HeaderName, HeaderValue};
+use pingora::http::RequestHeader;
+use pingora::proxy::Session;
+use pingora_error::{Error, ErrorType, Result};
+
+use super::admit::inet;
+use super::body::{Body, Stop};
+use super::exchange::Exchange;
+use super::server::Server;
+use crate::protocol::{header, sentinel};
+use crate::refusal::Refusal;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const SESSION_ID: HeaderName = HeaderName::from_static(header::SESSION_ID);
+
+/// Never forwarded, unless the server's `credential_headers` name them and its `authorization` is `forward`.
+const WITHHELD: [HeaderName; 4] = [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, SESSION_ID];
+
+/// Why pingora is told to stop: the refusal itself is in the exchange.
+pub const REFUSED: ErrorType = ErrorType::Custom("refused");
+
+/// The head that the server gets. Runs after pingora took the hop-by-hop headers off.
+pub fn request_head(session: &Session, upstream: &mut RequestHeader, exchange: &mut Exchange) -> Result<()> {
+    let target = exchange.target.as_ref().ok_or_else(|| Error::new(ErrorType::InternalError))?;
+    let endpoint = target.server.pool(target.pool).zip(target.endpoint).and_then(|(pool, index)| pool.endpoint(index));
+    let endpoint = endpoint.ok_or_else(|| Error::new(ErrorType::InternalError))?;
+    set_target(upstream, endpoint.path())?;
+    set_credentials(upstream, &target.server)?;
+    set_forwarded(session, upstream, exchange)?;
+    upstream.insert_header(HOST, endpoint.authority().clone())?;
+    // The body was asked for here if it was asked for at all.
+    upstream.remove_header(&EXPECT);
+    if let Some(name) = &target.new_name {
+        let value = HeaderValue::from_str(&sentinel::encode(name)).map_err(|_| Error::new(ErrorType::InternalError))?;
+        upstream.insert_header(header::NAME, value)?;
+    }
+    exchange.snapshot.metrics.overhead.observe(exchange.started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The endpoint's own path; what the client asked for after `?` was for us.
+fn set_target(upstream: &mut RequestHeader, path: &str) -> Result<()> {
+    let uri = path.parse().map_err(|_| Error::new(ErrorType::InternalError))?;
+    upstream.set_uri(uri);
+    Ok(())
+}
+
+fn set_credentials(upstream: &mut RequestHeader, server: &Server) -> Result<()> {
+    let is_forwarded = |name: &HeaderName| server.forwards_credentials && server.credential_headers.contains(name);
+    for name in WITHHELD.iter().chain(&server.credential_headers) {
+        if !is_forwarded(name) {
+            upstream.remove_header(name);
+        }
+    }
+    for (name, value) in &server.own_headers {
+        upstream.insert_header(name.clone(), value.clone())?;
+    }
+    Ok(())
+}
+
+/// `X-Forwarded-*` says what this gateway saw; what a peer says of others is kept only if the peer is trusted.
+fn set_forwarded(session: &Session, upstream: &mut RequestHeader, exchange: &Exchange) -> Result<()> {
+    let peer = inet(session.client_addr());
+    let is_trusted = exchange.snapshot.is_trusted(peer);
+    if !is_trusted {
+        for name in [X_FORWARDED_FOR, X_FORWARDED_PROTO, X_FORWARDED_HOST, FORWARDED] {
+            upstream.remove_header(&name);
+        }
+    }
+    if let Some(peer) = peer {
+        upstream.append_header(X_FORWARDED_FOR, peer.ip().to_string())?;
+    }
+    if !upstream.headers.contains_key(X_FORWARDED_PROTO) {
+        let is_tls = session.digest().is_some_and(|digest| digest.ssl_digest.is_some());
+        upstream.insert_header(X_FORWARDED_PROTO, if is_tls { "https" } else { "http" })?;
+    }
+    if !upstream.headers.contains_key(X_FORWARDED_HOST) {
+        let head = session.req_header();
+        let authority = head.uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
+        if let Some(host) = authority.or_else(|| head.headers.get(HOST).cloned()) {
+            upstream.insert_header(X_FORWARDED_HOST, host)?;
+        }
+    }
+    Ok(())
+}
+
+/// The next bytes of the body: those that may leave.
+pub fn request_body(session: &Session, body: &mut Option<Bytes>, is_end: bool, exchange: &mut Exchange) -> Result<()> {
+    let Exchange { body: state, head, started, .. } = &mut *exchange;
+    match state {
+        Body::Judged { .. } => {
+            if let Body::Judged { bytes, share: _ } = state.take() {
+                *body = Some(bytes);
+            }
+            return Ok(());
+        }
+        Body::Passing(passing) => {
+            let Some(head) = head.as_ref() else { return Err(Error::new(ErrorType::InternalError)) };
+            match passing.pass(head, body.as_ref(), is_end) {
+                Ok(bytes) => {
+                    // An empty chunk at the end would be written as a second terminator (pingora issue 935).
+                    *body = (!(is_end && bytes.is_empty())).then_some(bytes);
+                }
+                Err(stop) => return Err(stopped(exchange, stop)),
+            }
+        }
+        Body::Unread | Body::Sent => {}
+    }
+    if !is_end
+        && session.req_header().method == http::Method::POST
+        && started.elapsed() > exchange.snapshot.limits.body_time * 10
+    {
+        exchange.refusal = Some(Refusal::BodyTooSlow);
+        return Err(Error::new(REFUSED));
+    }
+    Ok(())
+}
+
+fn stopped(exchange: &mut Exchange, stop: Stop) -> Box<Error> {
+    if let Body::Passing(passing) = &exchange.body {
+        exchange.id = passing.id().map(Into::into);
+    }
+    exchange.refusal = Some(match stop {
+        Stop::Fault(fault) => Refusal::Body(fault),
+        Stop::TooLarge => Refusal::BodyTooLarge { limit: exchange.snapshot.limits.max_body_bytes },
+    });
+    Error::new(REFUSED)
+}

@@ -1,0 +1,115 @@
+//! Reading a request's body ahead, within time and memory.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use pingora::proxy::Session;
+use pingora_error::ErrorType;
+
+use super::body::READ_AHEAD;
+use super::limits::Share;
+use super::snapshot::Snapshot;
+use crate::policy::declared_length;
+use crate::refusal::{Limit, Refusal};
+
+/// The largest frame that an HTTP/2 client may send here (the protocol's default).
+const H2_FRAME: usize = 16 * 1024;
+
+/// What was read ahead.
+#[derive(Debug)]
+pub struct Ahead {
+    pub bytes: BytesMut,
+    pub share: Share,
+    /// Whether that was all.
+    pub is_whole: bool,
+}
+
+/// Reads a body to its end, or as far as it may be read before a server is touched. Each chunk is shown to `see`.
+pub async fn read_ahead(
+    session: &mut Session,
+    snapshot: &Snapshot,
+    mut see: impl FnMut(&[u8]),
+) -> Result<Ahead, Refusal> {
+    let share = snapshot.buffered.take(0).ok_or(Refusal::Overloaded(Limit::BufferedBytes))?;
+    let mut ahead = Ahead { bytes: BytesMut::new(), share, is_whole: false };
+    let declared = declared_length(&session.req_header().headers);
+    if declared.is_some_and(|length| length > READ_AHEAD as u64) {
+        return Ok(ahead);
+    }
+    expect_continue(session).await;
+    // What pingora replays once a server is connected.
+    session.as_mut().enable_retry_buffering();
+    let reading = read(session, &mut ahead, snapshot.limits.max_body_bytes, &mut see);
+    tokio::time::timeout(snapshot.limits.body_time, reading).await.unwrap_or(Err(Refusal::BodyTooSlow))?;
+    Ok(ahead)
+}
+
+async fn read(
+    session: &mut Session,
+    ahead: &mut Ahead,
+    max_bytes: u64,
+    see: &mut impl FnMut(&[u8]),
+) -> Result<(), Refusal> {
+    let declared = declared_length(&session.req_header().headers).is_some();
+    // pingora cannot replay a body that ends past what it buffers, so over HTTP/2 the last frame must still fit.
+    let stop_after = if session.is_http2() && !declared { READ_AHEAD - H2_FRAME } else { READ_AHEAD };
+    loop {
+        match session.read_request_body().await {
+            Ok(Some(chunk)) => take(ahead, &chunk, max_bytes, see)?,
+            Ok(None) => {
+                ahead.is_whole = true;
+                return Ok(());
+            }
+            Err(error) if *error.etype() == ErrorType::ReadTimedout => return Err(Refusal::BodyTooSlow),
+            Err(_) => return Err(Refusal::Framing("the body ended early or was not framed as the head said")),
+        }
+        if session.as_mut().is_body_done() {
+            ahead.is_whole = true;
+            return Ok(());
+        }
+        if ahead.bytes.len() > stop_after {
+            return Ok(());
+        }
+    }
+}
+
+fn take(ahead: &mut Ahead, chunk: &Bytes, max_bytes: u64, see: &mut impl FnMut(&[u8])) -> Result<(), Refusal> {
+    if (ahead.bytes.len() + chunk.len()) as u64 > max_bytes {
+        return Err(Refusal::BodyTooLarge { limit: max_bytes });
+    }
+    if !ahead.share.grow(chunk.len()) {
+        return Err(Refusal::Overloaded(Limit::BufferedBytes));
+    }
+    see(chunk);
+    ahead.bytes.extend_from_slice(chunk);
+    Ok(())
+}
+
+/// A client that waits for it is told to go on; pingora tells nobody while a body is read ahead.
+async fn expect_continue(session: &mut Session) {
+    let expects = session.req_header().headers.get(http::header::EXPECT);
+    if expects.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue")) {
+        // If this cannot be written, reading will say so.
+        let _ = session.write_continue_response().await;
+    }
+}
+
+/// Reads a small body of a request that is refused anyway, for its id; gives up quickly.
+pub async fn read_for_id(session: &mut Session, mut see: impl FnMut(&[u8])) {
+    let headers = &session.req_header().headers;
+    let is_small = declared_length(headers).is_none_or(|length| length <= READ_AHEAD as u64);
+    if !is_small || headers.contains_key(http::header::EXPECT) {
+        return;
+    }
+    let reading = async {
+        let mut taken = 0;
+        while let Ok(Some(chunk)) = session.read_request_body().await {
+            see(&chunk);
+            taken += chunk.len();
+            if taken > READ_AHEAD {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_millis(500), reading).await;
+}

@@ -1,0 +1,95 @@
+//! The end of a request: its metrics and its line.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use pingora::proxy::Session;
+use pingora_error::Error;
+
+use super::exchange::Exchange;
+use crate::agreement::quote;
+use crate::refusal::Refusal;
+use crate::telemetry::{AccessLog, Line, Outcome, UpstreamOutcome, micros};
+
+/// The specification's code for headers and body that disagree.
+const HEADER_MISMATCH: i64 = crate::protocol::code::HEADER_MISMATCH as i64;
+
+pub fn finish(log: &AccessLog, session: &mut Session, error: Option<&Error>, exchange: &mut Exchange) {
+    let total = exchange.started.elapsed();
+    let outcome = outcome(error, exchange);
+    count(exchange, outcome, total);
+    note_old_rules(session, exchange);
+    log.write(&line(session, exchange, outcome, total));
+}
+
+fn outcome(error: Option<&Error>, exchange: &Exchange) -> Outcome {
+    match &exchange.refusal {
+        Some(Refusal::Unreachable { .. } | Refusal::Silent { .. } | Refusal::BrokeOff { .. }) => Outcome::ServerFailed,
+        Some(_) => Outcome::Refused,
+        None if error.is_some() => Outcome::ClientLeft,
+        None if exchange.answer.status >= 400 => Outcome::ServerError,
+        None => Outcome::Ok,
+    }
+}
+
+fn count(exchange: &Exchange, outcome: Outcome, total: Duration) {
+    let method = exchange.method();
+    let Some(target) = &exchange.target else {
+        exchange.snapshot.metrics.request_without_server(method, outcome);
+        return;
+    };
+    target.server.metrics.request(method, outcome, total.as_secs_f64());
+    let Some(decided) = exchange.times.decided else { return };
+    let upstream = exchange.answer.outcome.unwrap_or(match outcome {
+        Outcome::Ok => UpstreamOutcome::Ok,
+        Outcome::ServerError => UpstreamOutcome::Error,
+        _ => UpstreamOutcome::Aborted,
+    });
+    target.server.metrics.upstream(method, target.pool, upstream, decided.elapsed().as_secs_f64());
+}
+
+/// A server that sees a mismatch where we saw none knows newer rules.
+fn note_old_rules(session: &Session, exchange: &Exchange) {
+    let Some(target) = &exchange.target else { return };
+    if exchange.refusal.is_none() && exchange.answer.code == Some(HEADER_MISMATCH) {
+        let credentials = target.server.forwarded_credentials(&session.req_header().headers);
+        let caller = exchange.snapshot.caller(&credentials);
+        target.server.revalidate(credentials, caller);
+    }
+}
+
+fn line<'a>(session: &'a Session, exchange: &'a Exchange, outcome: Outcome, total: Duration) -> Line<'a> {
+    let target = exchange.target.as_ref();
+    let pool = target.and_then(|target| target.server.pool(target.pool));
+    let endpoint = pool.zip(target.and_then(|target| target.endpoint)).and_then(|(pool, index)| pool.endpoint(index));
+    let since = |at: Option<Instant>| at.map(|at| at.saturating_duration_since(exchange.started));
+    Line {
+        time: now(),
+        method: exchange.method().label(),
+        name: exchange.head.as_ref().and_then(|head| head.name()).map(quote),
+        server: target.map(|target| target.server.name.as_str()),
+        pool: pool.map(|pool| pool.name.as_str()),
+        endpoint: endpoint.map(crate::upstream::Endpoint::label),
+        status: exchange.answer.status,
+        code: exchange.answer.code,
+        reason: exchange.refusal.as_ref().map(Refusal::label),
+        outcome: outcome.label(),
+        bytes_in: session.body_bytes_read(),
+        bytes_out: session.body_bytes_sent(),
+        decide_us: micros(since(exchange.times.decided).unwrap_or(total)),
+        connect_us: since(exchange.times.connected).map(micros),
+        total_us: micros(total),
+        trace: trace(session),
+    }
+}
+
+fn now() -> String {
+    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
+}
+
+/// The trace id of `traceparent` (W3C Trace Context, 3.2.2), if it is one.
+fn trace(session: &Session) -> Option<String> {
+    let parent = session.req_header().headers.get("traceparent")?.to_str().ok()?;
+    let id = parent.split('-').nth(1)?;
+    let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| id.to_owned())
+}

@@ -1,0 +1,232 @@
+//! A configured server at run time: its pools, its rules, its credentials, its metrics.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::snapshot::BuildError;
+use crate::agreement::Plan;
+use crate::catalog::{Caller, Index, RuleSet, walk};
+use crate::config;
+use crate::telemetry::{Metrics, ServerMetrics};
+use crate::upstream::{Endpoint, OwnClient, OwnRequest, Pool, Timeouts};
+
+/// Bytes of one page of a server's list.
+const MAX_PAGE: usize = 8 * 1024 * 1024;
+
+/// One server.
+#[derive(Debug)]
+pub struct Server {
+    /// Its place in the configuration.
+    pub index: usize,
+    pub name: String,
+    /// Routes in their order, then the default pool if there is one.
+    pub pools: Vec<Pool>,
+    /// The pool for what has no parameters.
+    pub lists_pool: usize,
+    pub default_pool: Option<usize>,
+    pub has_routes: bool,
+    pub forwards_credentials: bool,
+    /// What identifies a caller, lower case.
+    pub credential_headers: Vec<HeaderName>,
+    /// Added to each upstream request: configured headers and the gateway's own credentials.
+    pub own_headers: HeaderMap,
+    pub rules: Index,
+    /// Parameters that the configuration declares for all tools; then no list is asked.
+    pub declared: Option<Arc<Plan>>,
+    pub metrics: Arc<ServerMetrics>,
+    list_time: Duration,
+    client: Arc<OwnClient>,
+}
+
+/// What is known of the parameters of the tool that is called.
+#[derive(Debug)]
+pub enum Known {
+    Plan {
+        plan: Arc<Plan>,
+        from: Option<Arc<RuleSet>>,
+    },
+    /// The list has no such tool.
+    Unlisted {
+        from: Arc<RuleSet>,
+    },
+    /// The tool's schema breaks the rules for headers; no lawful client lists it.
+    Unlawful,
+    NotToBeHad,
+}
+
+impl Server {
+    pub fn build(
+        index: usize,
+        config: &config::Server,
+        metrics: &Metrics,
+        client: Arc<OwnClient>,
+    ) -> Result<Self, BuildError> {
+        let fail = |what| BuildError::Server { server: config.name.clone(), what };
+        let timeouts = Timeouts {
+            connect: config.timeouts.connect,
+            response: config.timeouts.response,
+            idle: config.timeouts.idle,
+        };
+        let pool = |name: &str, urls: &[config::Endpoint]| {
+            let endpoints = urls.iter().map(|url| Endpoint::new(url, timeouts, index as u64));
+            let endpoints =
+                endpoints.collect::<Option<Vec<_>>>().ok_or_else(|| fail("an endpoint's host cannot be sent"))?;
+            Pool::new(name.to_owned(), endpoints).ok_or_else(|| fail("a pool is empty"))
+        };
+        let mut pools =
+            config.routes.iter().map(|route| pool(&route.name, &route.endpoints)).collect::<Result<Vec<_>, _>>()?;
+        let mut default_pool = None;
+        if !config.endpoints.is_empty() {
+            default_pool = Some(pools.len());
+            pools.push(pool("default", &config.endpoints)?);
+        }
+        let lists = config.routes.iter().position(|route| route.lists);
+        let own_headers = own_headers(config).ok_or_else(|| fail("a configured header cannot be sent"))?;
+        Ok(Self {
+            index,
+            name: config.name.clone(),
+            lists_pool: lists.or(default_pool).ok_or_else(|| fail("no pool takes its lists"))?,
+            default_pool,
+            has_routes: !config.routes.is_empty(),
+            forwards_credentials: matches!(config.authorization, config::Authorization::Forward),
+            credential_headers: config.credential_headers.clone(),
+            own_headers,
+            rules: Index::new(config.rules_ttl),
+            declared: declared(config),
+            metrics: metrics.server(&config.name, pools.iter().map(|pool| pool.name.as_str())),
+            list_time: config.timeouts.list,
+            pools,
+            client,
+        })
+    }
+
+    pub fn pool(&self, index: usize) -> Option<&Pool> {
+        self.pools.get(index)
+    }
+
+    /// The credentials of `headers` that go to this server: none, unless they are forwarded.
+    pub fn forwarded_credentials(&self, headers: &HeaderMap) -> HeaderMap {
+        let mut forwarded = HeaderMap::new();
+        if self.forwards_credentials {
+            for name in &self.credential_headers {
+                for value in headers.get_all(name) {
+                    forwarded.append(name.clone(), value.clone());
+                }
+            }
+        }
+        forwarded
+    }
+
+    /// What is known of a tool's parameters; fetches the server's list when it must.
+    pub async fn know(self: &Arc<Self>, tool: &str, credentials: &HeaderMap, caller: Option<Caller>) -> Known {
+        if let Some(plan) = &self.declared {
+            return Known::Plan { plan: Arc::clone(plan), from: None };
+        }
+        let variant = self.rules.variant(caller);
+        let refresh = || {
+            let (server, variant, credentials) = (Arc::clone(self), Arc::clone(&variant), credentials.clone());
+            tokio::spawn(async move { server.rules.refresh(&variant, server.fetch(&credentials)).await });
+        };
+        match self.rules.rules(&variant, self.fetch(credentials), refresh).await {
+            None => Known::NotToBeHad,
+            Some(set) => {
+                self.rules.share(&set);
+                known(set, tool)
+            }
+        }
+    }
+
+    /// Looks again, with rules younger than those a request disagreed with; `None` where there are none.
+    pub async fn know_better(
+        self: &Arc<Self>,
+        seen: &RuleSet,
+        tool: &str,
+        credentials: &HeaderMap,
+        caller: Option<Caller>,
+    ) -> Option<Known> {
+        let newer = self.rules.variant(caller).refetch(seen, self.fetch(credentials)).await?;
+        Some(known(newer, tool))
+    }
+
+    /// The server says (-32020) that its tools changed: our rules are fetched again, in the background.
+    pub fn revalidate(self: &Arc<Self>, credentials: HeaderMap, caller: Option<Caller>) {
+        let variant = self.rules.variant(caller);
+        if self.declared.is_none() && variant.should_revalidate() {
+            let server = Arc::clone(self);
+            tokio::spawn(async move { variant.revalidate(server.fetch(&credentials)).await });
+        }
+    }
+
+    async fn fetch(&self, credentials: &HeaderMap) -> Option<RuleSet> {
+        let fetched = tokio::time::timeout(self.list_time, self.walk(credentials)).await;
+        let failure = match fetched {
+            Ok(Ok(set)) => {
+                self.metrics.rules_fetched.inc();
+                self.say_unlawful(&set);
+                return Some(set);
+            }
+            Ok(Err(error)) => error,
+            Err(_) => format!("not done within {:?}", self.list_time),
+        };
+        self.metrics.rules_failed.inc();
+        log::warn!("the tool list of server {} cannot be had: {failure}", self.name);
+        None
+    }
+
+    async fn walk(&self, credentials: &HeaderMap) -> Result<RuleSet, String> {
+        let (_, endpoint) = self.pool(self.lists_pool).ok_or("no pool")?.pick();
+        let mut headers = self.own_headers.clone();
+        headers.extend(credentials.clone());
+        let page = |cursor: Option<String>| {
+            let mut params = serde_json::Map::new();
+            params.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
+            let request = OwnRequest { method: "tools/list", params, headers: &headers, max_bytes: MAX_PAGE };
+            async move { self.client.result(endpoint, &request, self.list_time).await }
+        };
+        walk::tool_rules(page).await.map_err(|error| error.to_string())
+    }
+
+    /// "Clients SHOULD log a warning when rejecting a tool definition."
+    fn say_unlawful(&self, set: &RuleSet) {
+        for (tool, plan) in &set.tools {
+            if let Err(reason) = plan {
+                log::warn!("server {}: tool {} is refused: {reason}", self.name, crate::agreement::quote(tool));
+            }
+        }
+    }
+}
+
+fn known(set: Arc<RuleSet>, tool: &str) -> Known {
+    match set.tools.get(tool) {
+        None => Known::Unlisted { from: set },
+        Some(Err(_)) => Known::Unlawful,
+        Some(Ok(plan)) => Known::Plan { plan: Arc::clone(plan), from: Some(set) },
+    }
+}
+
+fn declared(config: &config::Server) -> Option<Arc<Plan>> {
+    let params = config.params.iter().map(|param| (param.header.as_str(), param.path.as_slice()));
+    (!config.params.is_empty()).then(|| Plan::for_declared(params))
+}
+
+fn own_headers(config: &config::Server) -> Option<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    for added in &config.headers {
+        headers.append(added.name.clone(), secret_value(&added.value)?);
+    }
+    if let config::Authorization::Bearer { token, .. } = &config.authorization {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", token.reveal())).ok()?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    Some(headers)
+}
+
+fn secret_value(value: &config::Secret) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(value.reveal()).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}

@@ -1,0 +1,134 @@
+//! One configuration, compiled: immutable, shared by every request that began under it.
+
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderMap;
+use ipnet::IpNet;
+
+use super::limits::Budget;
+use super::server::Server;
+use crate::catalog::Caller;
+use crate::config::{self, Config};
+use crate::policy::Policy;
+use crate::routing::Table;
+use crate::telemetry::Metrics;
+use crate::upstream::OwnClient;
+
+/// Everything that a request needs to know.
+#[derive(Debug)]
+pub struct Snapshot {
+    pub policy: Policy,
+    pub table: Table,
+    pub servers: Vec<Arc<Server>>,
+    /// The server that takes what no prefix claims, lists and unknown methods included.
+    pub unprefixed: Option<usize>,
+    pub limits: Limits,
+    pub trusted_proxies: Vec<IpNet>,
+    pub bearer: Option<config::Secret>,
+    /// The document at `/.well-known/oauth-protected-resource`, ready to be sent.
+    pub protected_resource: Option<String>,
+    pub in_flight: Arc<Budget>,
+    pub buffered: Arc<Budget>,
+    pub metrics: Arc<Metrics>,
+    hashers: [RandomState; 2],
+}
+
+/// Times and sizes of the client side.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub max_body_bytes: u64,
+    pub max_head_bytes: usize,
+    pub head_time: Duration,
+    pub body_time: Duration,
+    pub keepalive: Duration,
+    pub write_time: Duration,
+}
+
+/// Why a checked configuration cannot be run after all.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    #[error("server {server}: {what}")]
+    Server { server: String, what: &'static str },
+}
+
+impl Snapshot {
+    pub fn build(config: &Config, metrics: Arc<Metrics>) -> Result<Self, BuildError> {
+        let gateway = &config.gateway;
+        let client = Arc::new(OwnClient::default());
+        let servers = config
+            .servers
+            .iter()
+            .enumerate()
+            .map(|(index, server)| Server::build(index, server, &metrics, Arc::clone(&client)).map(Arc::new));
+        Ok(Self {
+            policy: policy(gateway),
+            table: Table::new(config),
+            servers: servers.collect::<Result<_, _>>()?,
+            unprefixed: config.servers.iter().position(|server| server.prefix.is_empty()),
+            limits: limits(gateway),
+            trusted_proxies: gateway.trusted_proxies.clone(),
+            bearer: gateway.bearer.as_ref().map(|bearer| bearer.token.clone()),
+            protected_resource: gateway.protected_resource.as_ref().map(metadata),
+            in_flight: Budget::new(gateway.max_in_flight, metrics.in_flight.clone()),
+            buffered: Budget::new(
+                usize::try_from(gateway.max_buffered_bytes).unwrap_or(usize::MAX),
+                metrics.buffered_bytes.clone(),
+            ),
+            metrics,
+            hashers: [RandomState::new(), RandomState::new()],
+        })
+    }
+
+    /// Who calls, as far as a server is told: `None` where no credentials go to it.
+    pub fn caller(&self, credentials: &HeaderMap) -> Option<Caller> {
+        let pairs = || credentials.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect::<Vec<_>>();
+        (!credentials.is_empty()).then(|| self.keyed_hash(&pairs()))
+    }
+
+    /// 128 bits, with a key that this process alone knows.
+    pub fn keyed_hash(&self, value: &impl Hash) -> u128 {
+        let half = |hasher: &RandomState| u128::from(hasher.hash_one(value));
+        (half(&self.hashers[0]) << 64) | half(&self.hashers[1])
+    }
+
+    pub fn is_trusted(&self, peer: Option<SocketAddr>) -> bool {
+        peer.is_some_and(|peer| self.trusted_proxies.iter().any(|net| net.contains(&peer.ip())))
+    }
+}
+
+/// The metadata of RFC 9728, section 2.
+fn metadata(about: &config::ProtectedResource) -> String {
+    let mut document = serde_json::json!({
+        "resource": about.resource,
+        "authorization_servers": about.authorization_servers,
+        "bearer_methods_supported": ["header"],
+    });
+    if let (false, Some(members)) = (about.scopes_supported.is_empty(), document.as_object_mut()) {
+        members.insert("scopes_supported".into(), about.scopes_supported.clone().into());
+    }
+    document.to_string()
+}
+
+fn policy(gateway: &config::Gateway) -> Policy {
+    Policy {
+        max_body_bytes: gateway.max_body_bytes,
+        max_head_bytes: gateway.max_head_bytes,
+        loopback_listeners: gateway.loopback_listeners().collect(),
+        allowed_origins: gateway.allowed_origins.clone(),
+        allowed_hosts: gateway.allowed_hosts.clone(),
+    }
+}
+
+fn limits(gateway: &config::Gateway) -> Limits {
+    Limits {
+        max_body_bytes: gateway.max_body_bytes,
+        max_head_bytes: gateway.max_head_bytes,
+        head_time: gateway.timeouts.head,
+        body_time: gateway.timeouts.body,
+        keepalive: gateway.timeouts.keepalive,
+        write_time: gateway.timeouts.write,
+    }
+}

@@ -1,0 +1,252 @@
+//! Where a request would go, in words: which prefix, which route, what was passed over and why.
+//!
+//! Goes over the configuration step by step, apart from the compiled tables, and is tested to come to the same end.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::config::{Condition, Config, Route, Server};
+
+use super::door::{Door, NoServer, Table};
+use super::routes::Choice;
+
+/// A request as someone imagines it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    pub door: Door,
+    /// `tools/call` is routed by parameters; every other method goes where lists go.
+    pub method: &'a str,
+    pub name: &'a str,
+    /// Names (the part after `Mcp-Param-`) and decoded values.
+    pub params: &'a [(String, String)],
+}
+
+/// Where it would go and why.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    pub method: String,
+    pub name: String,
+    /// The path of the door.
+    pub path: String,
+    pub server: ServerStep,
+    /// The routes in order, up to the one that matches; empty if none were asked.
+    pub routes: Vec<RouteStep>,
+    pub pool: Pool,
+    pub endpoints: Vec<String>,
+}
+
+/// How the name found its server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "by")]
+pub enum ServerStep {
+    /// The text before the first `__`.
+    Prefix { server: String, prefix: String, bare: String },
+    /// No prefix claims the name, and this server has none.
+    Unprefixed { server: String, bare: String },
+    /// The request came in by the server's own path.
+    Door { server: String, bare: String },
+    /// Nobody's name.
+    None { reason: String, prefixes: Vec<String> },
+}
+
+/// One route that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RouteStep {
+    pub route: String,
+    pub matches: bool,
+    /// Why it matches, or the first reason why not.
+    pub why: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "pool")]
+pub enum Pool {
+    Route {
+        route: String,
+        why: String,
+    },
+    Default {
+        why: String,
+    },
+    /// Refused; the words say how.
+    None {
+        why: String,
+    },
+}
+
+impl Table {
+    /// Where a request would go in the configuration that this table was compiled from.
+    pub fn explain(&self, config: &Config, asked: &Asked<'_>) -> Explanation {
+        let found = self.server(asked.door, asked.name);
+        let server = found.ok().and_then(|(index, _)| config.servers.get(index));
+        let (routes, pool) = match server {
+            Some(server) => routes_and_pool(server, asked),
+            None => (Vec::new(), Pool::None { why: "the name is unknown: error -32602".to_owned() }),
+        };
+        Explanation {
+            method: asked.method.to_owned(),
+            name: asked.name.to_owned(),
+            path: self.path(config, asked.door),
+            server: server_step(config, asked, found),
+            endpoints: server.map(|server| endpoints(server, &pool)).unwrap_or_default(),
+            routes,
+            pool,
+        }
+    }
+
+    fn path(&self, config: &Config, door: Door) -> String {
+        match door {
+            Door::Merged => self.mount().to_owned(),
+            Door::Server(index) => {
+                let name = config.servers.get(index).map(|server| server.name.as_str()).unwrap_or_default();
+                format!("{}/{name}", self.mount().trim_end_matches('/'))
+            }
+        }
+    }
+}
+
+fn server_step(config: &Config, asked: &Asked<'_>, found: Result<(usize, &str), NoServer>) -> ServerStep {
+    let (index, bare) = match found {
+        Ok(found) => found,
+        Err(reason) => {
+            let prefixes = config.servers.iter().map(|server| server.prefix.clone());
+            let prefixes = prefixes.filter(|prefix| !prefix.is_empty()).collect();
+            return ServerStep::None { reason: reason.to_string(), prefixes };
+        }
+    };
+    let bare = bare.to_owned();
+    let server = config.servers.get(index);
+    let name = server.map(|server| server.name.clone()).unwrap_or_default();
+    let prefix = server.map(|server| server.prefix.clone()).unwrap_or_default();
+    match asked.door {
+        Door::Server(_) => ServerStep::Door { server: name, bare },
+        Door::Merged if prefix.is_empty() => ServerStep::Unprefixed { server: name, bare },
+        Door::Merged => ServerStep::Prefix { server: name, prefix, bare },
+    }
+}
+
+fn routes_and_pool(server: &Server, asked: &Asked<'_>) -> (Vec<RouteStep>, Pool) {
+    if asked.method != "tools/call" {
+        return (Vec::new(), pool_without_params(server, asked.method));
+    }
+    let mut steps = Vec::new();
+    for route in &server.routes {
+        let step = route_step(route, asked.params);
+        let matches = step.matches;
+        steps.push(step);
+        if matches {
+            let why = "the first route that matches".to_owned();
+            return (steps, Pool::Route { route: route.name.clone(), why });
+        }
+    }
+    let why = if server.routes.is_empty() { "the server has no routes" } else { "no route matches" };
+    let pool = if server.endpoints.is_empty() {
+        Pool::None { why: format!("{why} and there is no default pool: error -32602") }
+    } else {
+        Pool::Default { why: why.to_owned() }
+    };
+    (steps, pool)
+}
+
+fn pool_without_params(server: &Server, method: &str) -> Pool {
+    let why = format!("{method} has no parameters");
+    match server.routes.iter().find(|route| route.lists) {
+        Some(route) => {
+            Pool::Route { route: route.name.clone(), why: format!("{why}, and this route is marked `lists`") }
+        }
+        None => Pool::Default { why },
+    }
+}
+
+fn route_step(route: &Route, params: &[(String, String)]) -> RouteStep {
+    let mut reasons = Vec::new();
+    for condition in &route.when {
+        match judge(condition, params) {
+            Ok(reason) => reasons.push(reason),
+            Err(why) => return RouteStep { route: route.name.clone(), matches: false, why },
+        }
+    }
+    RouteStep { route: route.name.clone(), matches: true, why: reasons.join(", ") }
+}
+
+/// Why the condition is met, or why not.
+fn judge(condition: &Condition, params: &[(String, String)]) -> Result<String, String> {
+    let header = &condition.header;
+    let wanted: Vec<String> = condition.patterns.iter().map(|pattern| format!("`{pattern}`")).collect();
+    let wanted = wanted.join(" or ");
+    let Some((_, value)) = params.iter().find(|(name, _)| name.eq_ignore_ascii_case(header)) else {
+        return Err(format!("it wants {header} to be {wanted}, and there is no {header}"));
+    };
+    match condition.patterns.iter().find(|pattern| pattern.matches(value)) {
+        Some(pattern) => Ok(format!("{header} is `{value}`, which `{pattern}` matches")),
+        None => Err(format!("it wants {header} to be {wanted}, and it is `{value}`")),
+    }
+}
+
+fn endpoints(server: &Server, pool: &Pool) -> Vec<String> {
+    let endpoints = match pool {
+        Pool::Route { route: name, .. } => server.routes.iter().find(|route| route.name == *name).map(|r| &r.endpoints),
+        Pool::Default { .. } => Some(&server.endpoints),
+        Pool::None { .. } => None,
+    };
+    endpoints.into_iter().flatten().map(ToString::to_string).collect()
+}
+
+impl Explanation {
+    /// The same end as a choice of the compiled tables, to be compared.
+    #[cfg(test)]
+    pub(super) fn choice(&self, server: &Server) -> Option<Choice> {
+        match &self.pool {
+            Pool::Route { route: name, .. } => {
+                server.routes.iter().position(|route| route.name == *name).map(Choice::Route)
+            }
+            Pool::Default { .. } => Some(Choice::Default),
+            Pool::None { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} `{}` at {}", self.method, self.name, self.path)?;
+        writeln!(f, "  server    {}", self.server)?;
+        for step in &self.routes {
+            let verdict = if step.matches { "matches" } else { "passed over" };
+            writeln!(f, "  route     `{}` {verdict}: {}", step.route, step.why)?;
+        }
+        writeln!(f, "  pool      {}", self.pool)?;
+        for endpoint in &self.endpoints {
+            writeln!(f, "  endpoint  {endpoint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ServerStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prefix { server, prefix, bare } => {
+                write!(f, "`{server}`, whose prefix is `{prefix}`; the name there is `{bare}`")
+            }
+            Self::Unprefixed { server, bare } => {
+                write!(f, "`{server}`, which has no prefix and gets what no prefix claims; the name there is `{bare}`")
+            }
+            Self::Door { server, bare } => write!(f, "`{server}`, by its own path; the name there is `{bare}`"),
+            Self::None { reason, prefixes } => {
+                let prefixes: Vec<String> = prefixes.iter().map(|prefix| format!("`{prefix}`")).collect();
+                write!(f, "none: {reason}; the prefixes are {}", prefixes.join(", "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Route { route, why } => write!(f, "of route `{route}`: {why}"),
+            Self::Default { why } => write!(f, "the default one: {why}"),
+            Self::None { why } => write!(f, "none: {why}"),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Name → server, parameters → pool, and why.
+//!
+//! Pure: compiled once from a configuration, asked for each request. A decision costs the same for 10 servers and for
+//! 100,000, and for 10 and 1,000 routes of exact values. Must never look at a body, an endpoint's health or a list.
+
+mod door;
+mod explain;
+mod routes;
+mod uri;
+
+pub use door::{Door, NoServer, SEPARATOR, Table};
+pub use explain::{Asked, Explanation, Pool, RouteStep, ServerStep};
+pub use routes::{Choice, ServerRoutes};
+
+#[cfg(test)]
+mod tests;
