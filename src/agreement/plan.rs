@@ -80,6 +80,11 @@ impl Plan {
         self.params.iter().any(|param| param.header.eq_ignore_ascii_case(header))
     }
 
+    /// The headers that the tool's parameters are mirrored in, as the schema spells them.
+    pub fn headers(&self) -> impl Iterator<Item = &str> {
+        self.params.iter().map(|param| param.header.as_str())
+    }
+
     fn for_params<'a>(params: impl Iterator<Item = (&'a str, &'a [String], Option<ParamKind>)>) -> Arc<Self> {
         let mut params = params.peekable();
         if params.peek().is_none() {

@@ -1,8 +1,39 @@
-//! stub
-use super::{Status, arguments};
-pub fn run(_: &arguments::Check) -> Status {
-    Status::Well
+//! `check` and `schema`: what can be said of a configuration without running it.
+
+use super::Status;
+use super::arguments;
+use super::load::load;
+use super::out;
+use crate::config;
+use crate::gateway::Snapshot;
+use crate::telemetry::Metrics;
+
+pub fn run(options: &arguments::Check) -> Status {
+    let config = match load(&options.file) {
+        Ok(config) => config,
+        Err(status) => return status,
+    };
+    // What `serve` would compile is compiled here too, so that the two never differ.
+    let built = Metrics::new()
+        .map_err(|error| error.to_string())
+        .and_then(|metrics| Snapshot::build(&config, std::sync::Arc::new(metrics)).map_err(|error| error.to_string()));
+    if let Err(error) = built {
+        eprintln!("error: {error}");
+        return Status::Unusable;
+    }
+    if options.dump {
+        return out::print(&config::dump(&config));
+    }
+    let servers = config.servers.len();
+    out::print(&format!("the configuration holds: {servers} server{}\n", if servers == 1 { "" } else { "s" }))
 }
+
 pub fn schema() -> Status {
-    Status::Well
+    match serde_json::to_string_pretty(&config::schema()) {
+        Ok(text) => out::print(&format!("{text}\n")),
+        Err(error) => {
+            eprintln!("error: {error}");
+            Status::Failed
+        }
+    }
 }

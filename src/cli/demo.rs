@@ -1,5 +1,51 @@
-//! stub
-use super::{Status, arguments};
-pub fn run(_: &arguments::Demo) -> Status {
-    Status::Well
+//! `demo`: the embedded default. Three example servers, a gateway before them, three commands to try.
+
+use super::Status;
+use super::arguments;
+use super::out;
+use super::serve::serve;
+use crate::config::{self, Config};
+use crate::demo::{Servers, commands};
+
+pub fn run(options: &arguments::Demo) -> Status {
+    // The servers live on a runtime of their own, as they would in processes of their own.
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&error),
+    };
+    let servers = match runtime.block_on(Servers::start()) {
+        Ok(servers) => servers,
+        Err(error) => return failed(&error),
+    };
+    let config = match configuration(&servers.config(options.listen, options.admin)) {
+        Ok(config) => config,
+        Err(error) => return failed(&error),
+    };
+    let url = format!("http://{}{}", options.listen, config.gateway.path);
+    let status = serve(&config, options.log_format, || welcome(&url, options));
+    drop(servers);
+    runtime.shutdown_background();
+    status
+}
+
+fn configuration(text: &str) -> Result<Config, config::Complaints> {
+    config::parse(text, "the demo's configuration", &config::Machine::beside(std::path::Path::new("")))
+}
+
+fn welcome(url: &str, options: &arguments::Demo) {
+    let mut text = format!(
+        "A gateway before three example servers runs at {url}\n\
+         (metrics at http://{}/metrics). Paste these into another terminal; Ctrl-C ends it.\n",
+        options.admin
+    );
+    for command in commands(url) {
+        text.push_str(&format!("\n# {}\n{}\n", command.title, command.curl));
+    }
+    text.push('\n');
+    out::print(&text);
+}
+
+fn failed(error: &impl std::fmt::Display) -> Status {
+    eprintln!("error: {error}");
+    Status::Failed
 }

@@ -8,6 +8,7 @@ mod check;
 mod demo;
 mod diagnostics;
 mod load;
+mod out;
 mod route;
 mod serve;
 mod tools;

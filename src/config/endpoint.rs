@@ -61,7 +61,8 @@ impl Endpoint {
         }
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         if authority.contains('@') {
-            return Err(bad("it holds a user name", "remove it and use `authorization` or `headers`"));
+            // Not quoted: beside the name there may be a password.
+            return Err(Fault::new("an endpoint holds a user name", "remove it and use `authorization` or `headers`"));
         }
         let (host, port) = split_port(authority).ok_or_else(|| bad("the port is no number from 1 to 65535", like))?;
         let host = host_name(host).ok_or_else(|| bad("the host is no host name and no address", like))?;

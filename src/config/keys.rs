@@ -20,8 +20,8 @@ pub(super) struct Key {
 pub(super) enum Presence {
     Required,
     Optional,
-    /// Left out, the key means what its example says.
-    Defaulted,
+    /// Left out, the key means this TOML literal.
+    Defaulted(&'static str),
 }
 
 /// What a value may be.
@@ -63,7 +63,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 const GIB: i64 = 1 << 30;
 
 pub(super) static FILE: &[Key] = &[
-    defaulted("gateway", Kind::Table(GATEWAY), "{}", "What clients connect to."),
+    defaulted("gateway", Kind::Table(GATEWAY), "{}", "What clients connect to.")
+        .like("{ listen = [\"127.0.0.1:8080\"] }"),
     optional(
         "admin",
         Kind::Table(ADMIN),
@@ -108,19 +109,22 @@ static GATEWAY: &[Key] = &[
         Kind::List(&TEXT),
         "[]",
         "Origins of browsers that may call, exactly, or \"*\"; loopback origins may always call a loopback listener.",
-    ),
+    )
+    .like("[\"https://app.example\"]"),
     defaulted(
         "allowed_hosts",
         Kind::List(&TEXT),
         "[]",
         "Host names that a loopback listener answers to besides loopback names, without ports.",
-    ),
+    )
+    .like("[\"mcp.local\"]"),
     defaulted(
         "trusted_proxies",
         Kind::List(&TEXT),
         "[]",
         "Addresses or networks whose X-Forwarded-* headers are kept.",
-    ),
+    )
+    .like("[\"10.0.0.0/8\"]"),
     optional(
         "bearer_file",
         TEXT,
@@ -151,7 +155,7 @@ static GATEWAY: &[Key] = &[
         "268_435_456",
         "Bytes of requests held in memory at once; past it, 503 with Retry-After.",
     ),
-    defaulted("timeouts", Kind::Table(GATEWAY_TIMEOUTS), "{}", "How slow a client may be."),
+    defaulted("timeouts", Kind::Table(GATEWAY_TIMEOUTS), "{}", "How slow a client may be.").like("{ head = \"10s\" }"),
     defaulted(
         "shutdown_grace",
         Kind::Duration { min: Duration::ZERO, max: DAY },
@@ -187,7 +191,7 @@ static PROTECTED_RESOURCE: &[Key] = &[
         "[\"https://login.example\"]",
         "Issuers whose tokens are accepted.",
     ),
-    defaulted("scopes_supported", Kind::List(&TEXT), "[]", "Scopes that clients may ask for."),
+    defaulted("scopes_supported", Kind::List(&TEXT), "[]", "Scopes that clients may ask for.").like("[\"mcp:read\"]"),
 ];
 
 static ADMIN: &[Key] =
@@ -223,22 +227,22 @@ static SERVER: &[Key] = &[
         Kind::Names { pattern: TOKEN, each: &Kind::Either(&[TEXT, Kind::Table(FROM_ENVIRONMENT)]) },
         "{}",
         "Headers added to each request to this server.",
-    ),
-    defaulted("timeouts", Kind::Table(SERVER_TIMEOUTS), "{}", "How slow this server may be."),
+    ).like("{ X-Fleet = \"blue\" }"),
+    defaulted("timeouts", Kind::Table(SERVER_TIMEOUTS), "{}", "How slow this server may be.").like("{ connect = \"2s\" }"),
     defaulted("expose", Kind::Boolean, "true", "Whether the server is also served alone, at its name below the path."),
     defaulted(
         "params",
         Kind::Names { pattern: TOKEN, each: &TEXT },
         "{}",
         "Parameters that all tools of this server mirror in `Mcp-Param-*`: header name to dotted path in the arguments.",
-    ),
+    ).like("{ Region = \"region\" }"),
     defaulted("rules_ttl", TIMEOUT, "\"60s\"", "How long the x-mcp-header rules of its tools are relied on."),
     defaulted(
         "routes",
         Kind::List(&Kind::Table(ROUTE)),
         "[]",
         "Pools chosen by parameters; in order, the first match wins.",
-    ),
+    ).like("[{ name = \"us\", when = { Region = \"us-*\" }, endpoints = [\"https://us.sql.example/mcp\"] }]"),
 ];
 
 pub(super) static AUTHORIZATIONS: &[&str] = &["strip", "forward"];
@@ -279,5 +283,12 @@ const fn optional(name: &'static str, kind: Kind, example: &'static str, about: 
 }
 
 const fn defaulted(name: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
-    Key { name, kind, presence: Presence::Defaulted, example: default, about }
+    Key { name, kind, presence: Presence::Defaulted(default), example: default, about }
+}
+
+impl Key {
+    /// For a default that does not show how the value is written.
+    const fn like(self, example: &'static str) -> Self {
+        Self { example, ..self }
+    }
 }

@@ -1,13 +1,13 @@
 //! `[[servers.NAME.routes]]`: one route, and which routes can never match.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::complaint::{Fault, Span, Told};
 use super::endpoint::Endpoint;
 use super::pattern::Pattern;
 use super::reading::{Reading, all};
 use super::settings::{Condition, Route};
-use super::shadow;
+use super::shadow::{self, Candidate};
 use super::texts;
 use super::tree::{Entry, Node, Table, Value};
 
@@ -15,7 +15,7 @@ use super::tree::{Entry, Node, Table, Value};
 pub(super) fn routes(server: &Table, reading: &mut Reading<'_>) -> Result<Vec<Route>, Told> {
     let nodes = reading.list(server, "routes")?;
     let mut names: HashMap<String, Span> = HashMap::new();
-    let mut lawful: Vec<(Vec<Condition>, Span)> = Vec::new();
+    let mut lawful: Vec<Candidate> = Vec::new();
     let routes = nodes.iter().map(|node| {
         let table = match &node.value {
             Value::Table(table) => table,
@@ -24,11 +24,12 @@ pub(super) fn routes(server: &Table, reading: &mut Reading<'_>) -> Result<Vec<Ro
                 return Err(reading.findings.add(node.span, "the route is not a table", "write `[[servers.x.routes]]`"));
             }
         };
-        let route = route(table, &mut names, reading);
-        if let (Ok(conditions), Some(when)) = (&route.1, table.entry("when")) {
-            lawful.push((conditions.clone(), when.name_span));
+        let (route, conditions) = route(table, &mut names, reading);
+        if let (Ok(conditions), Some(when)) = (conditions, table.entry("when")) {
+            let name = reading.text(table, "name").map(|(name, _)| name.to_owned()).unwrap_or_default();
+            lawful.push(Candidate { name, conditions, span: when.name_span });
         }
-        route.0
+        route
     });
     let routes = routes.collect();
     shadow::complain(&lawful, reading);
@@ -103,22 +104,21 @@ fn patterns(entry: &Entry, reading: &mut Reading<'_>) -> Result<Vec<Pattern>, To
         let message = format!("`{}` has no pattern, so the route matches nothing", entry.name);
         return Err(reading.findings.add(entry.node.span, message, "write at least one pattern, such as \"eu-*\""));
     }
-    let mut seen: Vec<&str> = Vec::with_capacity(nodes.len());
+    let mut seen: HashSet<&str> = HashSet::with_capacity(nodes.len());
     let patterns = nodes.iter().map(|node| pattern(node, &mut seen, reading));
     all(patterns.collect())
 }
 
-fn pattern<'t>(node: &'t Node, seen: &mut Vec<&'t str>, reading: &mut Reading<'_>) -> Result<Pattern, Told> {
+fn pattern<'t>(node: &'t Node, seen: &mut HashSet<&'t str>, reading: &mut Reading<'_>) -> Result<Pattern, Told> {
     let text = match &node.value {
         Value::Text(text) => text.as_str(),
         Value::Broken(told) => return Err(*told),
         _ => return Err(reading.findings.add(node.span, "the pattern is no string", "write a string")),
     };
-    if seen.contains(&text) {
+    if !seen.insert(text) {
         let message = format!("the pattern \"{}\" stands in this list twice", text.escape_debug());
         return Err(reading.findings.add(node.span, message, "remove it"));
     }
-    seen.push(text);
     Pattern::new(text).map_err(|error| {
         let fault = Fault::new(error.to_string(), "remove the control character");
         reading.findings.add_fault(node.span, fault)

@@ -2,6 +2,7 @@
 //!
 //! Must never put what it read into a complaint.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use http::HeaderValue;
@@ -74,7 +75,8 @@ pub(super) fn bearer(table: &Table, span: Span, reading: &mut Reading<'_>) -> Re
 
 /// A header's value, if it is a lawful one.
 pub(super) fn header_value(text: &str) -> Option<Secret> {
-    HeaderValue::from_str(text).is_ok().then(|| Secret::new(text.to_owned()))
+    // `http` would take bytes past ASCII too; what they mean to a server is anyone's guess.
+    (text.is_ascii() && HeaderValue::from_str(text).is_ok()).then(|| Secret::new(text.to_owned()))
 }
 
 fn token(text: &str) -> Option<Secret> {
@@ -83,7 +85,11 @@ fn token(text: &str) -> Option<Secret> {
     lawful.then(|| Secret::new(token.to_owned()))
 }
 
-/// The reason alone, in words that do not depend on the platform's error numbers.
+/// The reason alone, in words that do not depend on the platform.
 fn reason(error: &std::io::Error) -> String {
-    error.kind().to_string()
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::InvalidData => "it is not UTF-8".to_owned(),
+        kind => kind.to_string(),
+    }
 }

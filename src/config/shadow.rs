@@ -8,23 +8,24 @@ use super::settings::Condition;
 /// Past this many choices of one pattern for each parameter, only single earlier routes are looked at.
 const MAX_CHOICES: usize = 4_096;
 
-/// Each route is its conditions and the place of its `when`.
-pub(super) fn complain(routes: &[(Vec<Condition>, Span)], reading: &mut Reading<'_>) {
-    for (index, (route, span)) in routes.iter().enumerate() {
+/// A route whose conditions hold, whatever else may be wrong with it.
+pub(super) struct Candidate {
+    pub(super) name: String,
+    pub(super) conditions: Vec<Condition>,
+    /// The place of its `when`.
+    pub(super) span: Span,
+}
+
+pub(super) fn complain(routes: &[Candidate], reading: &mut Reading<'_>) {
+    for (index, route) in routes.iter().enumerate() {
         let earlier = routes.get(..index).unwrap_or_default();
-        let Some(takers) = takers(route, earlier) else { continue };
-        let lines: Vec<String> = takers
-            .iter()
-            .filter_map(|taker| earlier.get(*taker))
-            .map(|(_, s)| reading.lines.number(s.start))
-            .map(|line| line.to_string())
-            .collect();
-        let message = "this route can never match: earlier ones take all it would";
-        let help = match lines.as_slice() {
-            [line] => format!("move it before the route of line {line}, or remove it"),
-            _ => format!("move it before the routes of lines {}, or remove it", lines.join(", ")),
-        };
-        reading.findings.add(*span, message, help);
+        let Some(takers) = takers(&route.conditions, earlier) else { continue };
+        let takers = takers.iter().filter_map(|taker| earlier.get(*taker));
+        let takers: Vec<String> =
+            takers.map(|taker| format!("`{}` (line {})", taker.name, reading.lines.number(taker.span.start))).collect();
+        let (verb, takers) = (if takers.len() == 1 { "takes" } else { "take" }, takers.join(" and "));
+        let message = format!("route `{}` can never match: {takers} {verb} all it would", route.name);
+        reading.findings.add(route.span, message, "move it before, narrow what stands before, or remove it");
     }
 }
 
@@ -32,9 +33,8 @@ pub(super) fn complain(routes: &[(Vec<Condition>, Span)], reading: &mut Reading<
 ///
 /// A route is a union of boxes, one for each choice of a pattern for each parameter. A box that earlier boxes cover
 /// together is covered by one of them alone (see `Pattern::subsumes`), so each is looked at by itself.
-fn takers(route: &[Condition], earlier: &[(Vec<Condition>, Span)]) -> Option<Vec<usize>> {
-    let single = earlier.iter().position(|(other, _)| takes_all(other, route));
-    if let Some(single) = single {
+fn takers(route: &[Condition], earlier: &[Candidate]) -> Option<Vec<usize>> {
+    if let Some(single) = earlier.iter().position(|other| takes_all(&other.conditions, route)) {
         return Some(vec![single]);
     }
     let choices = route.iter().try_fold(1_usize, |product, c| product.checked_mul(c.patterns.len()));
@@ -42,7 +42,7 @@ fn takers(route: &[Condition], earlier: &[(Vec<Condition>, Span)]) -> Option<Vec
     let mut takers = Vec::new();
     for choice in 0..choices {
         let chosen = nth_choice(route, choice);
-        let taker = earlier.iter().position(|(other, _)| takes(other, &chosen))?;
+        let taker = earlier.iter().position(|other| takes(&other.conditions, &chosen))?;
         if !takers.contains(&taker) {
             takers.push(taker);
         }
@@ -81,3 +81,6 @@ fn nth_choice(route: &[Condition], mut number: usize) -> Vec<(&str, &Pattern)> {
     });
     chosen.collect()
 }
+
+#[cfg(test)]
+mod tests;

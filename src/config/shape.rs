@@ -52,7 +52,7 @@ fn table(given: Table, keys: &'static [Key], place: &Place, findings: &mut Findi
 fn stand_in(key: &'static Key, place: &Place, findings: &mut Findings) -> Option<Entry> {
     let value = match key.presence {
         Presence::Optional => return None,
-        Presence::Defaulted => tree::literal(key.example)?,
+        Presence::Defaulted(default) => tree::literal(default)?,
         Presence::Required => {
             let message = format!("`{}` is missing {}", key.name, place.shown());
             let help = format!("add for example `{} = {}`", key.name, key.example);
@@ -97,9 +97,16 @@ fn value(
             Value::Duration(duration)
         }
         (Kind::List(each) | Kind::OneOrList(each), Value::List(nodes)) => {
-            Value::List(nodes.into_iter().map(|node| element(node, key, each, place, findings)).collect())
+            let nodes = nodes.into_iter().enumerate();
+            let nodes = nodes.map(|(index, node)| {
+                let place = Place { path: element_path(&place.path, index, each), span: node.span };
+                self::node(node, key, each, &place, findings)
+            });
+            Value::List(nodes.collect())
         }
-        (Kind::OneOrList(each), value) => Value::List(vec![element(Node { span, value }, key, each, place, findings)]),
+        (Kind::OneOrList(each), value) => {
+            Value::List(vec![self::node(Node { span, value }, key, each, place, findings)])
+        }
         (Kind::Table(keys), Value::Table(inner)) => Value::Table(table(inner, keys, place, findings)),
         (Kind::Names { each, .. }, Value::Table(inner)) => {
             let entries = inner.entries.into_iter().map(|entry| checked(entry, key, each, place, findings));
@@ -116,9 +123,9 @@ fn value(
     })
 }
 
-fn element(node: Node, key: &'static Key, each: &'static Kind, place: &Place, findings: &mut Findings) -> Node {
-    let place = Place { path: place.path.clone(), span: node.span };
-    self::node(node, key, each, &place, findings)
+/// The name of one element of a list, unless that is a table and its keys have names of their own.
+fn element_path(path: &str, index: usize, each: &Kind) -> String {
+    if matches!(each, Kind::Table(_)) { path.to_owned() } else { format!("{path}[{index}]") }
 }
 
 fn word(text: String, words: &[&str], key: &Key, span: Span, findings: &mut Findings) -> Result<String, Told> {

@@ -16,11 +16,11 @@ const MAX_NAME: usize = 32;
 pub(super) fn socket(text: &str) -> Result<SocketAddr, Fault> {
     text.parse().map_err(|_| {
         let help = match (text.strip_prefix("localhost"), text.strip_prefix(':')) {
-            (Some(port), _) => format!("write the address: \"127.0.0.1{port}\""),
-            (_, Some(port)) => format!("write the address too: \"127.0.0.1:{port}\", or \"0.0.0.0:{port}\" for all"),
             _ if text.parse::<IpAddr>().is_ok() => {
                 "write the port too, as in \"127.0.0.1:8080\" or \"[::1]:8080\"".into()
             }
+            (Some(port), _) => format!("write the address: \"127.0.0.1{port}\""),
+            (_, Some(port)) => format!("write the address too: \"127.0.0.1:{port}\", or \"0.0.0.0:{port}\" for all"),
             _ => "write an address and a port, as in \"127.0.0.1:8080\" or \"[::1]:8080\"".to_owned(),
         };
         Fault::new(format!("\"{text}\" is not an address with a port"), help)
@@ -74,7 +74,8 @@ pub(super) fn origin(text: &str) -> Result<String, Fault> {
 
 /// A host name without a port.
 pub(super) fn host(text: &str) -> Result<String, Fault> {
-    host_name(text).ok_or_else(|| {
+    let bare = text.parse::<std::net::Ipv6Addr>().ok().map(|ip| ip.to_string());
+    bare.or_else(|| host_name(text)).ok_or_else(|| {
         let help = match split_port(text) {
             Some((name, Some(_))) if host_name(name).is_some() => format!("write it without the port: \"{name}\""),
             _ => "write a name or an address alone, as in \"mcp.local\" or \"[::1]\"".to_owned(),
@@ -105,9 +106,11 @@ pub(super) fn name(text: &str, what: &str) -> Result<String, Fault> {
     }
     let message = format!("\"{text}\" cannot be {what}");
     let suggestion = lawful_like(text);
-    let rule = "a letter from a to z, then letters, digits and `-`, none of these at the end; at most 32 characters";
-    let rule = rule.replace("none of these", "no `-`");
-    let help = if suggestion.is_empty() { rule } else { format!("write for example \"{suggestion}\" ({rule})") };
+    let rule = "a letter from a to z, then such letters, digits and `-`, no `-` at the end; at most 32 characters";
+    let help = match suggestion.as_str() {
+        "" => format!("write {rule}"),
+        _ => format!("write for example \"{suggestion}\": {rule}"),
+    };
     Err(Fault::new(message, help))
 }
 

@@ -56,17 +56,17 @@ fn listeners(file: &Table, reading: &mut Reading<'_>) {
     all.sort_by_key(|(_, span)| span.start);
     for (address, span) in all {
         if let Some((other, first)) = bound.iter().find(|(other, _)| collide(*other, address)) {
-            let line = reading.lines.number(first.start);
-            let message = match *other == address {
-                true => format!("{address} is listened on twice"),
-                false => format!("{address} and {other} cannot both be listened on: one includes the other"),
-            };
-            let help = if first == &span {
-                // Both are defaults.
-                "give one of them another port".to_owned()
+            let message = if *other == address {
+                format!("{address} is listened on twice")
             } else {
-                format!("give it another port, or remove it; the other is on line {line}")
+                format!("{address} and {other} cannot both be listened on: one includes the other")
             };
+            // A default of a table that is not there has no place.
+            let other_place = match first {
+                Span { start: 0, end: 0 } => "the other is the default of `gateway.listen`".to_owned(),
+                first => format!("the other is on line {}", reading.lines.number(first.start)),
+            };
+            let help = format!("give it another port, or remove it; {other_place}");
             reading.findings.add(span, message, help);
         }
         bound.push((address, span));

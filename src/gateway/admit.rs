@@ -68,24 +68,36 @@ async fn relay_or_answer(
     exchange.head = Some(head.clone());
     // What the gateway says of itself, where no server speaks for all.
     if head.method == Method::Discover && door == Door::Merged && snapshot.unprefixed.is_none() {
-        judge_own(session, exchange, &head).await?;
+        if !judge_own(session, exchange, &head).await? {
+            return Err(Refusal::BodyTooLarge { limit: body::READ_AHEAD as u64 });
+        }
         return Ok(Admitted::Answer(Own::Result(discover::result(&snapshot))));
     }
-    let asked = route::ask(&snapshot, door, &head, session.req_header())?;
-    let decision = asked.decide(&snapshot, &head).await?;
-    take_body(session, exchange, &head, decision).await?;
+    let asked = route::ask(&snapshot, door, &head, session.req_header());
+    let decided = match asked {
+        Ok(asked) => asked.decide(&snapshot, &head).await,
+        Err(refusal) => Err(refusal),
+    };
+    match decided {
+        Ok(decision) => take_body(session, exchange, &head, decision).await?,
+        // What the header asks for is unknown; that it is what the body asks for comes first.
+        Err(refusal) => {
+            judge_own(session, exchange, &head).await?;
+            return Err(refusal);
+        }
+    }
     Ok(Admitted::Relay)
 }
 
-/// Judges the body of a request that the gateway answers itself.
-async fn judge_own(session: &mut Session, exchange: &mut Exchange, head: &Head) -> Result<(), Refusal> {
-    let mut verifier = Verifier::new(head, Plan::plain(None), None);
-    let ahead = intake::read_ahead(session, &exchange.snapshot, |chunk| verifier.feed(head, chunk)).await?;
+/// Judges the body of a request that no server gets; false if it is too large to be judged whole.
+async fn judge_own(session: &mut Session, exchange: &mut Exchange, head: &Head) -> Result<bool, Refusal> {
+    let mut verifier = Verifier::new(head, Plan::plain(head.method.named_by()), None);
+    let ahead = intake::read_ahead(session, &exchange.snapshot, |chunk| verifier.feed(head, chunk)).await;
     exchange.id = verifier.id().map(Into::into);
-    if !ahead.is_whole {
-        return Err(Refusal::BodyTooLarge { limit: body::READ_AHEAD as u64 });
+    if ahead?.is_whole {
+        return verifier.finish(head).map(|()| true).map_err(Refusal::Body);
     }
-    verifier.finish(head).map_err(Refusal::Body)
+    verifier.fault().map_or(Ok(false), |fault| Err(Refusal::Body(fault.clone())))
 }
 
 /// Reads the body as far as it may be read before a server is touched, and judges it if that was all.
@@ -107,7 +119,7 @@ async fn take_body(
     }
     let max_bytes = exchange.snapshot.limits.max_body_bytes;
     exchange.target = Some(decision.target);
-    exchange.body = Body::Passing(Box::new(Passing::new(verifier, ahead.bytes, ahead.share, max_bytes)));
+    exchange.body = Body::Passing(Box::new(Passing::new(verifier, ahead, max_bytes)));
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 
 use bytes::{Bytes, BytesMut};
 
+use super::intake::Ahead;
 use super::limits::Share;
 use crate::agreement::{Edit, Fault, Verifier};
 use crate::protocol::Head;
@@ -35,6 +36,8 @@ pub struct Passing {
     /// Where in the body the first withheld byte stands.
     at: u64,
     max_bytes: u64,
+    /// The next chunk was taken in already.
+    is_replay_due: bool,
     _share: Share,
 }
 
@@ -46,9 +49,10 @@ pub enum Stop {
 }
 
 impl Passing {
-    /// `ahead` was already fed to the verifier.
-    pub fn new(verifier: Verifier, ahead: BytesMut, share: Share, max_bytes: u64) -> Self {
-        Self { verifier, withheld: ahead, at: 0, max_bytes, _share: share }
+    /// What was read ahead was already fed to the verifier.
+    pub fn new(verifier: Verifier, ahead: Ahead, max_bytes: u64) -> Self {
+        let Ahead { bytes, share, is_replayed, .. } = ahead;
+        Self { verifier, withheld: bytes, at: 0, max_bytes, is_replay_due: is_replayed, _share: share }
     }
 
     pub fn id(&self) -> Option<&str> {
@@ -57,7 +61,8 @@ impl Passing {
 
     /// Takes in the next bytes and gives out those that may leave.
     pub fn pass(&mut self, head: &Head, chunk: Option<&Bytes>, is_end: bool) -> Result<Bytes, Stop> {
-        if let Some(chunk) = chunk {
+        let is_replay = std::mem::take(&mut self.is_replay_due);
+        if let Some(chunk) = chunk.filter(|_| !is_replay) {
             self.withheld.extend_from_slice(chunk);
             if self.at + self.withheld.len() as u64 > self.max_bytes {
                 return Err(Stop::TooLarge);

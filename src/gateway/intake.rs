@@ -1,19 +1,18 @@
 //! Reading a request's body ahead, within time and memory.
 
+use std::future::poll_fn;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use pingora::protocols::http::ServerSession;
 use pingora::proxy::Session;
-use pingora_error::ErrorType;
+use pingora_error::{ErrorType, OrErr};
 
 use super::body::READ_AHEAD;
 use super::limits::Share;
 use super::snapshot::Snapshot;
 use crate::policy::declared_length;
 use crate::refusal::{Limit, Refusal};
-
-/// The largest frame that an HTTP/2 client may send here (the protocol's default).
-const H2_FRAME: usize = 16 * 1024;
 
 /// What was read ahead.
 #[derive(Debug)]
@@ -22,6 +21,8 @@ pub struct Ahead {
     pub share: Share,
     /// Whether that was all.
     pub is_whole: bool,
+    /// Whether pingora will show the first bytes again once a server is connected.
+    pub is_replayed: bool,
 }
 
 /// Reads a body to its end, or as far as it may be read before a server is touched. Each chunk is shown to `see`.
@@ -31,7 +32,7 @@ pub async fn read_ahead(
     mut see: impl FnMut(&[u8]),
 ) -> Result<Ahead, Refusal> {
     let share = snapshot.buffered.take(0).ok_or(Refusal::Overloaded(Limit::BufferedBytes))?;
-    let mut ahead = Ahead { bytes: BytesMut::new(), share, is_whole: false };
+    let mut ahead = Ahead { bytes: BytesMut::new(), share, is_whole: false, is_replayed: false };
     let declared = declared_length(&session.req_header().headers);
     if declared.is_some_and(|length| length > READ_AHEAD as u64) {
         return Ok(ahead);
@@ -50,11 +51,8 @@ async fn read(
     max_bytes: u64,
     see: &mut impl FnMut(&[u8]),
 ) -> Result<(), Refusal> {
-    let declared = declared_length(&session.req_header().headers).is_some();
-    // pingora cannot replay a body that ends past what it buffers, so over HTTP/2 the last frame must still fit.
-    let stop_after = if session.is_http2() && !declared { READ_AHEAD - H2_FRAME } else { READ_AHEAD };
     loop {
-        match session.read_request_body().await {
+        match next(session, ahead).await {
             Ok(Some(chunk)) => take(ahead, &chunk, max_bytes, see)?,
             Ok(None) => {
                 ahead.is_whole = true;
@@ -67,10 +65,24 @@ async fn read(
             ahead.is_whole = true;
             return Ok(());
         }
-        if ahead.bytes.len() > stop_after {
+        if ahead.bytes.len() > READ_AHEAD {
             return Ok(());
         }
     }
+}
+
+/// The next bytes of the body.
+///
+/// pingora calls the body filter of a body that was read to its end only if it has bytes to replay, and it has none once
+/// they are more than it keeps. Over HTTP/1 a body's end is only known after a further read. Over HTTP/2 it comes with the
+/// last bytes; so there only the first ones are read in the way that is kept, as a token.
+async fn next(session: &mut Session, ahead: &mut Ahead) -> pingora_error::Result<Option<Bytes>> {
+    if let (false, ServerSession::H2(stream)) = (ahead.bytes.is_empty(), session.as_mut()) {
+        ahead.is_replayed = true;
+        let chunk = poll_fn(|cx| stream.poll_read_body_bytes(cx)).await.transpose();
+        return chunk.or_err(ErrorType::ReadError, "reading a body ahead");
+    }
+    session.read_request_body().await
 }
 
 fn take(ahead: &mut Ahead, chunk: &Bytes, max_bytes: u64, see: &mut impl FnMut(&[u8])) -> Result<(), Refusal> {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::config::{Condition, Config, Route, Server};
 
 use super::door::{Door, NoServer, Table};
+#[cfg(test)]
 use super::routes::Choice;
 
 /// A request as someone imagines it.

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::string::Sink;
 use super::watch::{Capture, EntryId, Text, Watch};
 
 /// Kept of a cut token at least, so that a message can quote it.
@@ -70,7 +71,7 @@ pub(super) struct Finds {
     records: Vec<Record>,
     arena: Vec<u8>,
     open: Option<Open>,
-    /// Where a held token begins that may not leave, though it is not open any more.
+    /// Where the first held token begins that was cut: nothing from there on may ever leave.
     barred: Option<u64>,
 }
 
@@ -157,13 +158,10 @@ impl Finds {
     pub(super) fn keep(&mut self, text: &[u8]) {
         let Some(open) = &mut self.open else { return };
         let mut kept = text.len().min(open.room);
+        // Used up even by a character that is left out: nothing may follow it.
         open.room -= kept;
-        if kept < text.len() {
-            while text.get(kept).is_some_and(|byte| byte & 0xc0 == 0x80) {
-                kept -= 1;
-            }
-            // Nothing may follow what was left out.
-            open.room = 0;
+        while text.get(kept).is_some_and(|byte| byte & 0xc0 == 0x80) {
+            kept -= 1;
         }
         self.arena.extend_from_slice(text.get(..kept).unwrap_or_default());
         if let Some(record) = self.records.get_mut(open.entry) {
@@ -180,7 +178,7 @@ impl Finds {
         record.range.end = end;
         record.cut = end.saturating_sub(open.start) > u64::from(record.max_bytes);
         if record.cut && open.held {
-            self.barred = Some(open.start);
+            self.barred.get_or_insert(open.start);
         }
     }
 
@@ -197,5 +195,15 @@ impl Finds {
     pub(super) fn held(&self) -> Option<u64> {
         let open = self.open.filter(|open| open.held).map(|open| open.start);
         self.barred.or(open)
+    }
+}
+
+impl Sink for Finds {
+    fn plain(&mut self, text: &[u8]) {
+        self.keep(text);
+    }
+
+    fn escaped(&mut self, character: char) {
+        self.keep(character.encode_utf8(&mut [0; 4]).as_bytes());
     }
 }

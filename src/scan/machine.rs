@@ -1,15 +1,18 @@
 //! The grammar of JSON (RFC 8259 sections 2 to 5) as a state machine over bytes that may end anywhere.
 //! Gets whole UTF-8 characters. Knows where in the watched tree it is; must never recurse.
 
+mod tokens;
+
 use std::sync::Arc;
 
 use super::error::{ScanError, ScanErrorKind};
 use super::found::{Finds, Kind};
+use super::key::Key;
 use super::nest::{Bracket, Nest};
 use super::number::Number;
 use super::scanner::Limits;
-use super::string::{self, Inside, Sink, Skip, plain_len};
-use super::watch::{EntryId, Match, NodeId, ROOT, Watch};
+use super::string::Inside;
+use super::watch::{EntryId, NodeId, ROOT, Watch};
 
 /// What may come next.
 #[derive(Clone, Copy, Debug)]
@@ -39,15 +42,6 @@ enum State {
 pub(super) struct Broken;
 
 type Step = Result<usize, Broken>;
-
-/// A key that is being unescaped.
-#[derive(Debug)]
-struct Key {
-    text: Vec<u8>,
-    longest: usize,
-    /// Where its opening quote is.
-    start: u64,
-}
 
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -83,7 +77,7 @@ impl Machine {
             node_depth: 0,
             entry: Some(ROOT),
             inside: Inside::Plain,
-            key: Key { text: Vec::new(), longest: watch.longest_key(), start: 0 },
+            key: Key::new(watch.longest_key()),
             root: None,
             last: None,
             spaces_left: limits.max_trailing_space,
@@ -135,7 +129,7 @@ impl Machine {
             && self.nest.depth() == 0
             && number.complete()
         {
-            self.value_ends(0);
+            self.value_ends(&[], 0);
         }
         match self.state {
             State::After => Ok(()),
@@ -154,18 +148,15 @@ impl Machine {
         let at = at + spaces;
         let Some(&byte) = bytes.get(at) else { return Ok(at) };
         match (self.state, byte) {
-            (State::Next, b',') => {
-                self.state = if self.nest.top() == Some(Bracket::Object) { State::Key } else { State::Value };
-                Ok(at + 1)
-            }
+            (State::Next, b',') => Ok(self.comma(at)),
             (State::Colon, b':') => {
                 self.state = State::Value;
                 Ok(at + 1)
             }
             (State::FirstKey | State::Key, b'"') => self.key_begins(bytes, at),
-            (State::FirstKey, b'}') | (State::FirstElement, b']') => Ok(self.close(at)),
-            (State::Next, b'}') if self.nest.top() == Some(Bracket::Object) => Ok(self.close(at)),
-            (State::Next, b']') if self.nest.top() == Some(Bracket::Array) => Ok(self.close(at)),
+            (State::FirstKey, b'}') | (State::FirstElement, b']') => Ok(self.close(bytes, at)),
+            (State::Next, b'}') if self.nest.top() == Some(Bracket::Object) => Ok(self.close(bytes, at)),
+            (State::Next, b']') if self.nest.top() == Some(Bracket::Array) => Ok(self.close(bytes, at)),
             (State::Value | State::FirstElement, _) => self.value(byte, bytes, at),
             _ => Err(self.unexpected(at)),
         }
@@ -184,61 +175,6 @@ impl Machine {
         Ok(at + spaces)
     }
 
-    /// A value begins with this byte.
-    #[inline]
-    fn value(&mut self, byte: u8, bytes: &[u8], at: usize) -> Step {
-        match byte {
-            b'"' => self.string_begins(bytes, at),
-            b'{' => self.open(Bracket::Object, at),
-            b'[' => self.open(Bracket::Array, at),
-            b't' => self.literal_begins(Kind::True, b"true", bytes, at),
-            b'f' => self.literal_begins(Kind::False, b"false", bytes, at),
-            b'n' => self.literal_begins(Kind::Null, b"null", bytes, at),
-            _ => {
-                let Some(number) = Number::begin(byte) else {
-                    return Err(self.unexpected(at));
-                };
-                self.scalar_begins(Kind::Number, bytes, at);
-                self.number(number, bytes, at + 1)
-            }
-        }
-    }
-
-    /// A scalar's first byte.
-    #[inline]
-    fn scalar_begins(&mut self, kind: Kind, bytes: &[u8], at: usize) {
-        if let Some(entry) = self.value_begins(kind)
-            && let Some(capture) = self.watch.entry(entry).and_then(|entry| entry.capture)
-        {
-            self.finds.begin(entry, capture, kind, self.offset(at));
-            if !matches!(kind, Kind::True | Kind::False | Kind::Null) {
-                self.keep_raw(bytes, at, at + 1);
-            }
-        }
-    }
-
-    fn literal_begins(&mut self, kind: Kind, word: &'static [u8], bytes: &[u8], at: usize) -> Step {
-        self.scalar_begins(kind, bytes, at);
-        self.literal(word, bytes, at)
-    }
-
-    #[inline]
-    fn string_begins(&mut self, bytes: &[u8], at: usize) -> Step {
-        self.scalar_begins(Kind::String, bytes, at);
-        self.inside = Inside::Plain;
-        self.state = State::InString;
-        if self.finds.is_open() {
-            return self.string(bytes, at + 1);
-        }
-        // Most strings nobody asked for are plain and end in their chunk.
-        let end = at + 1 + plain_len(bytes.get(at + 1..).unwrap_or_default());
-        if bytes.get(end) == Some(&b'"') {
-            self.value_ends(end + 1);
-            return Ok(end + 1);
-        }
-        self.string(bytes, end)
-    }
-
     #[inline]
     fn value_begins(&mut self, kind: Kind) -> Option<EntryId> {
         if self.nest.depth() == 0 {
@@ -247,18 +183,28 @@ impl Machine {
         self.entry.take()
     }
 
-    /// A value has ended before this index.
+    /// A value has ended before this index. Takes the comma as well that mostly follows; the index after that.
     #[inline]
-    fn value_ends(&mut self, end: usize) {
+    fn value_ends(&mut self, bytes: &[u8], end: usize) -> usize {
         if self.finds.is_open() {
             self.finds.complete(self.offset(end));
         }
         if self.nest.depth() == 0 {
             self.last = Some(self.offset(end).saturating_sub(1));
             self.state = State::After;
-        } else {
-            self.state = State::Next;
+            return end;
         }
+        if bytes.get(end) != Some(&b',') {
+            self.state = State::Next;
+            return end;
+        }
+        self.comma(end)
+    }
+
+    #[inline]
+    fn comma(&mut self, at: usize) -> usize {
+        self.state = if self.nest.top() == Some(Bracket::Object) { State::Key } else { State::Value };
+        at + 1
     }
 
     fn open(&mut self, bracket: Bracket, at: usize) -> Step {
@@ -283,7 +229,7 @@ impl Machine {
         Ok(at + 1)
     }
 
-    fn close(&mut self, at: usize) -> usize {
+    fn close(&mut self, bytes: &[u8], at: usize) -> usize {
         if let Some(node) = self.node
             && self.nest.depth() == self.node_depth
         {
@@ -291,125 +237,7 @@ impl Machine {
             self.node_depth = self.node_depth.saturating_sub(1);
         }
         self.nest.close();
-        self.value_ends(at + 1);
-        at + 1
-    }
-
-    /// In a string value, after its opening quote.
-    fn string(&mut self, bytes: &[u8], at: usize) -> Step {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let end = match self.finds.open_raw() {
-            Some(false) => self.inside.advance(rest, &mut self.finds),
-            _ => self.inside.advance(rest, &mut Skip),
-        };
-        let end = end.map_err(|(fault, index)| self.fail(string_fault(fault), at + index))?;
-        let stop = end.map_or(bytes.len(), |taken| at + taken);
-        self.keep_raw(bytes, at, stop);
-        match end {
-            Some(_) => self.value_ends(stop),
-            None => self.finds.reach(self.offset(stop)),
-        }
-        Ok(stop)
-    }
-
-    /// A key's opening quote.
-    #[inline]
-    fn key_begins(&mut self, bytes: &[u8], at: usize) -> Step {
-        self.inside = Inside::Plain;
-        let after = bytes.get(at + 1..).unwrap_or_default();
-        let plain = plain_len(after);
-        let end = at + 1 + plain;
-        let whole = bytes.get(end) == Some(&b'"');
-        match self.node.filter(|_| self.nest.depth() == self.node_depth) {
-            None if whole => self.state = State::Colon,
-            None => {
-                self.state = State::InDullKey;
-                return Ok(end);
-            }
-            Some(node) if whole => {
-                let found = self.watch.look_up(node, after.get(..plain).unwrap_or_default());
-                self.key_found(found, self.offset(at))?;
-            }
-            Some(_) => {
-                self.key.text.clear();
-                self.key.start = self.offset(at);
-                self.state = State::InKey;
-                return Ok(at + 1);
-            }
-        }
-        Ok(end + 1)
-    }
-
-    fn dull_key(&mut self, bytes: &[u8], at: usize) -> Step {
-        let end = self.inside.advance(bytes.get(at..).unwrap_or_default(), &mut Skip);
-        let end = end.map_err(|(fault, index)| self.fail(string_fault(fault), at + index))?;
-        let Some(taken) = end else { return Ok(bytes.len()) };
-        self.state = State::Colon;
-        Ok(at + taken)
-    }
-
-    fn key(&mut self, bytes: &[u8], at: usize) -> Step {
-        let end = self.inside.advance(bytes.get(at..).unwrap_or_default(), &mut self.key);
-        let end = end.map_err(|(fault, index)| self.fail(string_fault(fault), at + index))?;
-        let Some(taken) = end else { return Ok(bytes.len()) };
-        let found = self.node.map_or(Match::Nothing, |node| self.watch.look_up(node, &self.key.text));
-        self.key_found(found, self.key.start)?;
-        Ok(at + taken)
-    }
-
-    fn key_found(&mut self, found: Match, start: u64) -> Result<(), Broken> {
-        self.state = State::Colon;
-        let (id, kind): (_, fn(Box<str>) -> ScanErrorKind) = match found {
-            Match::Nothing => return Ok(()),
-            Match::Exact(id) if self.finds.first_key(id) => {
-                self.entry = Some(id);
-                return Ok(());
-            }
-            Match::Exact(id) => (id, ScanErrorKind::DuplicateKey),
-            Match::Folded(id) => (id, ScanErrorKind::FoldedKey),
-        };
-        let path = self.watch.entry(id).map(|entry| entry.path.clone()).unwrap_or_default();
-        self.error = Some(ScanError { kind: kind(path), at: start });
-        Err(Broken)
-    }
-
-    fn number(&mut self, mut number: Number, bytes: &[u8], at: usize) -> Step {
-        let end = at + number.advance(bytes.get(at..).unwrap_or_default());
-        self.keep_raw(bytes, at, end);
-        if end == bytes.len() {
-            self.state = State::InNumber(number);
-            self.finds.reach(self.offset(end));
-            return Ok(end);
-        }
-        if !number.complete() {
-            return Err(self.fail(ScanErrorKind::Syntax("a digit"), end));
-        }
-        self.value_ends(end);
-        Ok(end)
-    }
-
-    fn literal(&mut self, left: &'static [u8], bytes: &[u8], at: usize) -> Step {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let same = left.iter().zip(rest).take_while(|(wanted, byte)| wanted == byte).count();
-        let end = at + same;
-        self.keep_raw(bytes, at, end);
-        let left = left.get(same..).unwrap_or_default();
-        if left.is_empty() {
-            self.value_ends(end);
-        } else if same < rest.len() {
-            return Err(self.fail(ScanErrorKind::Syntax("true, false or null"), end));
-        } else {
-            self.state = State::InLiteral(left);
-            self.finds.reach(self.offset(end));
-        }
-        Ok(end)
-    }
-
-    /// Keeps these bytes if the open token is kept as it is on the wire.
-    fn keep_raw(&mut self, bytes: &[u8], from: usize, to: usize) {
-        if self.finds.open_raw() == Some(true) {
-            self.finds.keep(bytes.get(from..to).unwrap_or_default());
-        }
+        self.value_ends(bytes, at + 1)
     }
 
     #[inline]
@@ -435,36 +263,5 @@ impl Machine {
             _ => "a comma or a closing brace",
         };
         self.fail(ScanErrorKind::Syntax(wanted), at)
-    }
-}
-
-fn string_fault(fault: string::Fault) -> ScanErrorKind {
-    match fault {
-        string::Fault::Control => ScanErrorKind::Syntax("control characters in strings to be escaped"),
-        string::Fault::Escape => ScanErrorKind::Syntax("one of \" \\ / b f n r t u after a backslash"),
-        string::Fault::Hex => ScanErrorKind::Syntax("four hexadecimal digits after \\u"),
-        string::Fault::LoneSurrogate => ScanErrorKind::LoneSurrogate,
-    }
-}
-
-impl Sink for Finds {
-    fn plain(&mut self, text: &[u8]) {
-        self.keep(text);
-    }
-
-    fn escaped(&mut self, character: char) {
-        self.keep(character.encode_utf8(&mut [0; 4]).as_bytes());
-    }
-}
-
-/// Keeps one byte more than could match, so that a key too long is none.
-impl Sink for Key {
-    fn plain(&mut self, text: &[u8]) {
-        let room = (self.longest + 1).saturating_sub(self.text.len());
-        self.text.extend_from_slice(text.get(..text.len().min(room)).unwrap_or_default());
-    }
-
-    fn escaped(&mut self, character: char) {
-        self.plain(character.encode_utf8(&mut [0; 4]).as_bytes());
     }
 }

@@ -27,18 +27,16 @@ impl Number {
     /// Takes what belongs to the number off the front of `bytes`; how many bytes that were.
     #[inline]
     pub(super) fn advance(&mut self, bytes: &[u8]) -> usize {
+        let mut state = *self;
         let mut taken = 0;
-        loop {
-            let rest = bytes.get(taken..).unwrap_or_default();
-            if self.complete() && *self != Self::Zero {
-                taken += rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            }
-            let Some(next) = bytes.get(taken).and_then(|byte| self.next(*byte)) else {
-                return taken;
-            };
-            *self = next;
+        while let Some(byte) = bytes.get(taken) {
+            let next = if byte.is_ascii_digit() { state.digit(*byte) } else { state.sign(*byte) };
+            let Some(next) = next else { break };
+            state = next;
             taken += 1;
         }
+        *self = state;
+        taken
     }
 
     /// Whether a number may end here.
@@ -48,16 +46,25 @@ impl Number {
     }
 
     #[inline]
-    fn next(self, byte: u8) -> Option<Self> {
-        Some(match (self, byte) {
-            (Self::Int, b'0'..=b'9') | (Self::Minus, b'1'..=b'9') => Self::Int,
-            (Self::Fraction | Self::Point, b'0'..=b'9') => Self::Fraction,
-            (Self::Zero | Self::Int, b'.') => Self::Point,
-            (Self::Minus, b'0') => Self::Zero,
-            (Self::Zero | Self::Int | Self::Fraction, b'e' | b'E') => Self::Exponent,
-            (Self::Exponent, b'+' | b'-') => Self::ExponentSign,
-            (Self::Exponent | Self::ExponentSign | Self::ExponentDigits, b'0'..=b'9') => Self::ExponentDigits,
-            _ => return None,
+    fn digit(self, digit: u8) -> Option<Self> {
+        Some(match self {
+            Self::Int | Self::Fraction | Self::ExponentDigits => self,
+            Self::Minus if digit == b'0' => Self::Zero,
+            Self::Minus => Self::Int,
+            Self::Point => Self::Fraction,
+            Self::Exponent | Self::ExponentSign => Self::ExponentDigits,
+            // Nothing may follow a leading zero but a point or an exponent.
+            Self::Zero => return None,
         })
+    }
+
+    #[inline]
+    fn sign(self, byte: u8) -> Option<Self> {
+        match (self, byte) {
+            (Self::Zero | Self::Int, b'.') => Some(Self::Point),
+            (Self::Zero | Self::Int | Self::Fraction, b'e' | b'E') => Some(Self::Exponent),
+            (Self::Exponent, b'+' | b'-') => Some(Self::ExponentSign),
+            _ => None,
+        }
     }
 }

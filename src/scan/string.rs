@@ -178,3 +178,32 @@ fn special_bits(word: u64) -> u64 {
     let controls = word.wrapping_sub(ONES * 0x20) & !word;
     (zeroes | controls) & TOPS
 }
+
+#[cfg(test)]
+mod tests {
+    use super::plain_len;
+
+    #[test]
+    fn plain_bytes_are_counted_at_every_length_and_place() {
+        for len in 0..200 {
+            let plain = vec![0xf0; len];
+            assert_eq!(plain_len(&plain), len);
+            for at in 0..len {
+                // 0x21 and 0x1f beside it: a borrow between bytes must not move the place.
+                let mut bytes = vec![0x21; len];
+                bytes[at] = [b'"', b'\\', 0x1f, 0][at % 4];
+                assert_eq!(plain_len(&bytes), at, "{len}");
+            }
+        }
+    }
+
+    #[test]
+    fn exactly_quotes_backslashes_and_controls_are_special() {
+        for byte in 0..=u8::MAX {
+            let special = byte < 0x20 || byte == b'"' || byte == b'\\';
+            for len in [1, 8, 24, 120] {
+                assert_eq!(plain_len(&vec![byte; len]), if special { 0 } else { len }, "{byte}");
+            }
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! Tables of bodies, each fed whole, byte by byte and cut in two at every place: the outcome must not depend on it.
 
+#![allow(clippy::expect_used, reason = "a test ends where what it needs is missing")]
+
 use std::sync::Arc;
 
 use super::{Capture, Kind, Limits, ScanError, ScanErrorKind, Scanner, Slot, Text, Watch, WatchBuilder};
@@ -64,6 +66,7 @@ fn watched(build: impl FnOnce(&mut WatchBuilder) -> Vec<Slot>) -> (Arc<Watch>, V
     (Arc::new(builder.build()), slots)
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "compared with what may be absent")]
 fn found(kind: Kind, text: &str, range: std::ops::Range<u64>) -> Option<Value> {
     Some((kind, text.to_owned(), range, false))
 }
@@ -146,7 +149,7 @@ fn refuses_what_is_no_json() {
         ("[tru]", 4, "true, false or null"),
         ("[True]", 1, "a value or a closing bracket"),
         ("nul ", 3, "true, false or null"),
-        ("\"a\nb\"", 2, "control characters in strings to be escaped"),
+        ("\"a\nb\"", 2, "an escape instead of a control character"),
         ("\"a\\xb\"", 3, "one of \" \\ / b f n r t u after a backslash"),
         ("\"\\u00g0\"", 5, "four hexadecimal digits after \\u"),
         ("\"\\u+123\"", 3, "four hexadecimal digits after \\u"),
@@ -156,7 +159,7 @@ fn refuses_what_is_no_json() {
     }
     for control in 0..0x20 {
         let body = [b'"', b'0', b'1', b'2', b'3', b'4', b'5', b'6', b'7', b'8', control, b'"'];
-        let wanted = "control characters in strings to be escaped";
+        let wanted = "an escape instead of a control character";
         assert_eq!(verdict(&body), Err((ScanErrorKind::Syntax(wanted), 10)), "{control}");
     }
 }
@@ -398,6 +401,23 @@ fn refuses_doubled_keys_where_they_matter() {
 }
 
 #[test]
+fn folds_keys_that_grow_and_keys_that_go_on() {
+    let (watch, _) = watched(|watch| {
+        watch.protect(&[], &["kk"]);
+        Vec::new()
+    });
+    let folded = Err(ScanError { kind: ScanErrorKind::FoldedKey("kk".into()), at: 1 });
+    for (body, end) in [
+        (r#"{"\u212a\u212a":1}"#, folded.clone()),
+        ("{\"\u{212a}\u{212a}\":1}", folded),
+        (r#"{"\u212a\u212ak":1}"#, Ok(())),
+        ("{\"\u{212a}\u{212a}k\":1}", Ok(())),
+    ] {
+        assert_eq!(outcome(&watch, &[], body.as_bytes()).1, end, "{body}");
+    }
+}
+
+#[test]
 fn a_watched_spelling_of_a_protected_key_is_refused_too() {
     let (watch, slots) = watched(|watch| {
         watch.protect(&[], &["name"]);
@@ -464,13 +484,33 @@ fn cuts_what_is_too_long() {
     assert_eq!(end, Ok(()));
     let (scanner, _) = feed(&watch, &[long.as_bytes()]);
     assert_eq!(scanner.safe(), 5, "what is cut never leaves");
+}
 
-    let mut scanner = Scanner::new(Arc::clone(&watch), LIMITS);
-    assert_eq!(scanner.feed(&long.as_bytes()[..21]), Ok(()));
-    assert_eq!(value(&scanner, slots[0]), None, "16 bytes may still be all");
-    assert_eq!(scanner.feed(&long.as_bytes()[21..22]), Ok(()));
-    assert_eq!(value(&scanner, slots[0]), Some((Kind::String, "123456789012345".into(), 5..22, true)));
-    assert_eq!(scanner.feed(b"\x01"), Err(scanner.finish().expect_err("same")));
+#[test]
+fn reports_a_token_as_cut_before_it_ends() {
+    let (watch, slots) = watched(|watch| vec![watch.capture(&["n"], HELD)]);
+    for (body, kind, broken) in [
+        (r#"{"n":"1234567890123456789"#, Kind::String, &b"\x01"[..]),
+        (r#"{"n":1234567890123456789"#, Kind::Number, b".x"),
+    ] {
+        let mut scanner = Scanner::new(Arc::clone(&watch), LIMITS);
+        assert_eq!(scanner.feed(&body.as_bytes()[..21]), Ok(()));
+        assert_eq!(value(&scanner, slots[0]), None, "16 bytes may still be all");
+        assert_eq!(scanner.feed(&body.as_bytes()[21..22]), Ok(()));
+        let text = body[5..22].trim_start_matches('"').to_owned();
+        assert_eq!(value(&scanner, slots[0]), Some((kind, text, 5..22, true)));
+        assert_eq!((scanner.safe(), scanner.feed(broken).is_err()), (5, true));
+        assert_eq!(value(&scanner, slots[0]), None, "what is broken is no value");
+    }
+}
+
+#[test]
+fn the_first_token_that_was_cut_stays() {
+    let (watch, _) = watched(|watch| vec![watch.capture(&["n"], HELD), watch.capture(&["m"], HELD)]);
+    let long = r#"{"m":12345678901234567,"n":12345678901234567}"#;
+    for pieces in [vec![long.as_bytes()], long.as_bytes().chunks(1).collect()] {
+        assert_eq!(feed(&watch, &pieces).0.safe(), 5);
+    }
 }
 
 #[test]
@@ -506,11 +546,12 @@ fn keeps_whole_characters_of_what_it_cuts() {
 fn captures_of_one_path_share_a_slot() {
     let (watch, slots) = watched(|watch| {
         vec![
-            watch.capture(&["a"], Capture { max_bytes: 4, ..PLAIN }),
-            watch.capture(&["a"], Capture { max_bytes: 40, ..HELD }),
+            watch.capture(&["a"], Capture { max_bytes: 4, ..HELD }),
+            watch.capture(&["a"], Capture { max_bytes: 40, ..PLAIN }),
         ]
     });
     assert_eq!(slots[0], slots[1]);
+    assert_eq!(feed(&watch, &[br#"{"a":"12"#]).0.safe(), 5, "held");
     let (values, _) = outcome(&watch, &slots[..1], br#"{"a":"123456"}"#);
     assert_eq!(values[0], found(Kind::String, "123456", 5..13));
 }

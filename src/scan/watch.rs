@@ -1,7 +1,7 @@
 //! What is looked for in a body: a tree of object keys, compiled once and shared by all requests of a kind.
 //! Knows nothing of any one body.
 
-use super::key::{LONGEST_FOLD, folds_to};
+use super::key::{LONGEST_FOLD, fold, folds_to};
 
 /// The entry that stands for the root value.
 pub(super) const ROOT: EntryId = 0;
@@ -15,7 +15,7 @@ pub struct Capture {
     /// Raw bytes of the token (quotes and escapes included) past which it is reported as cut.
     /// [`Scanner::set_max_bytes`](super::Scanner::set_max_bytes) overrides it for one request.
     pub max_bytes: u32,
-    /// The token may not leave before it is complete; one that is cut may not leave at all.
+    /// The token may not leave before it is complete; one that is cut may not leave at all. Containers are never held.
     pub held: bool,
     pub text: Text,
 }
@@ -51,9 +51,10 @@ pub(super) struct Entry {
 struct Node {
     /// The object around this one.
     parent: Option<NodeId>,
-    /// Sorted by key.
+    /// Sorted by length, then bytes: most keys of a body differ from all of these in length already.
     keys: Vec<(Box<str>, EntryId)>,
-    protected: Vec<(Box<str>, EntryId)>,
+    /// Folded.
+    protected: Vec<(Box<[u8]>, EntryId)>,
 }
 
 /// Builds a [`Watch`].
@@ -120,12 +121,12 @@ impl WatchBuilder {
     pub fn build(mut self) -> Watch {
         let mut longest_key = 0;
         for node in &mut self.nodes {
-            node.keys.sort();
+            node.keys.sort_by(|(one, _), (other, _)| in_order(one, other.as_bytes()));
             node.protected.clear();
             for (key, id) in &node.keys {
                 longest_key = longest_key.max(key.len());
                 if self.entries.get(*id).is_some_and(|entry| entry.protected) {
-                    node.protected.push((key.clone(), *id));
+                    node.protected.push((fold(key), *id));
                 }
             }
         }
@@ -196,17 +197,21 @@ impl Watch {
         let Some(node) = self.nodes.get(node) else {
             return Match::Nothing;
         };
-        let exact = node.keys.binary_search_by(|(name, _)| name.as_bytes().cmp(key));
+        let exact = node.keys.binary_search_by(|(name, _)| in_order(name, key));
         let exact = exact.ok().and_then(|index| node.keys.get(index)).map(|(_, id)| *id);
         if let Some(id) = exact.filter(|id| self.entry(*id).is_some_and(|entry| entry.protected)) {
             return Match::Exact(id);
         }
         // A key that is watched in a spelling which folds to a protected one is refused all the same.
-        let folded = node.protected.iter().find(|(name, _)| folds_to(key, name.as_bytes()));
+        let folded = node.protected.iter().find(|(name, _)| folds_to(key, name));
         match (folded, exact) {
             (Some((_, id)), _) => Match::Folded(*id),
             (None, Some(id)) => Match::Exact(id),
             (None, None) => Match::Nothing,
         }
     }
+}
+
+fn in_order(name: &str, key: &[u8]) -> std::cmp::Ordering {
+    name.len().cmp(&key.len()).then_with(|| name.as_bytes().cmp(key))
 }
