@@ -1,6 +1,6 @@
 //! Random trees, written in random ways, cut anywhere, then damaged: the scanner and the oracle must agree.
 
-use mcp_signpost_fuzz::check::{agrees, misses_its_end, pieces, renames};
+use mcp_signpost_fuzz::check::{agrees, edit_case, misses_its_end, pieces, renames, scan_case};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -244,16 +244,17 @@ fn pieces_are_the_body() {
 /// What the fuzzer kept stays true.
 #[test]
 fn the_corpus_holds() {
-    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/scan");
-    let mut held = 0;
-    for file in std::fs::read_dir(corpus).expect("the corpus is there") {
-        let data = std::fs::read(file.expect("a file").path()).expect("readable");
-        let Some((&count, rest)) = data.split_first() else {
-            continue;
-        };
-        let (sizes, body) = rest.split_at(usize::from(count % 4).min(rest.len()));
-        agrees(body, sizes);
-        held += 1;
+    assert!(corpus("scan", scan_case) > 100);
+    assert!(corpus("edit", edit_case) > 50);
+}
+
+/// How many files of the corpus were tried.
+fn corpus(target: &str, try_one: fn(&[u8])) -> usize {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    let mut tried = 0;
+    for file in std::fs::read_dir(folder).expect("the corpus is there") {
+        try_one(&std::fs::read(file.expect("a file").path()).expect("readable"));
+        tried += 1;
     }
-    assert!(held > 0, "no corpus");
+    tried
 }

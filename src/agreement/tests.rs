@@ -81,9 +81,11 @@ fn parameters_agree_by_their_kind() {
     }
 }
 
+type Disagreement<'t> = (&'t [(&'t str, &'t str)], Value, &'t str);
+
 #[test]
 fn parameters_that_disagree_are_told_what_each_side_said() {
-    let disagreed: [(&[(&str, &str)], Value, &str); 9] = [
+    let disagreed: [Disagreement<'_>; 9] = [
         (
             &[],
             json!({ "region": "eu" }),

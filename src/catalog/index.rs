@@ -4,11 +4,11 @@
 //! who wait for it. Must never let one credential's private list speak for another.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::rules::Unlawful;
@@ -45,6 +45,9 @@ pub struct Index {
     shared: Arc<Variant>,
     private: moka::sync::Cache<Caller, Arc<Variant>>,
 }
+
+/// A fetch of a server's rules, begun only when it is needed; `None` if it failed. Boxed: it is large and rare.
+pub type Fetch<'f> = BoxFuture<'f, Option<RuleSet>>;
 
 /// The rules as one caller, or everybody, sees them.
 #[derive(Debug, Default)]
@@ -88,10 +91,12 @@ impl Index {
 
     /// The rules, if they can be had: those at hand while they are young enough, otherwise fetched, once for all who wait.
     /// Old ones are refreshed in the background by a fetch that `refresh` starts.
-    pub async fn rules<F>(&self, variant: &Variant, fetch: F, refresh: impl FnOnce()) -> Option<Arc<RuleSet>>
-    where
-        F: Future<Output = Option<RuleSet>>,
-    {
+    pub async fn rules<'f>(
+        &self,
+        variant: &Variant,
+        fetch: impl FnOnce() -> Fetch<'f>,
+        refresh: impl FnOnce(),
+    ) -> Option<Arc<RuleSet>> {
         if let Some(set) = variant.set.load_full() {
             if set.age() <= self.ttl {
                 return Some(set);
@@ -107,10 +112,7 @@ impl Index {
     }
 
     /// The background's part of [`Index::rules`]: does nothing if a fetch is under way or was just done.
-    pub async fn refresh<F>(&self, variant: &Variant, fetch: F)
-    where
-        F: Future<Output = Option<RuleSet>>,
-    {
+    pub async fn refresh(&self, variant: &Variant, fetch: Fetch<'_>) {
         let Ok(_flight) = variant.flight.try_lock() else { return };
         if variant.set.load().as_ref().is_none_or(|set| set.age() > self.ttl) {
             variant.settle(fetch.await);
@@ -125,10 +127,7 @@ impl Variant {
 
     /// Rules younger than `seen`, fetched again because a request disagreed with them. `None`: they are as young as the
     /// list itself allows, they were fetched again just now, or they cannot be had.
-    pub async fn refetch<F>(&self, seen: &RuleSet, fetch: F) -> Option<Arc<RuleSet>>
-    where
-        F: Future<Output = Option<RuleSet>>,
-    {
+    pub async fn refetch<'f>(&self, seen: &RuleSet, fetch: impl FnOnce() -> Fetch<'f>) -> Option<Arc<RuleSet>> {
         if seen.age() <= seen.list_ttl {
             return None;
         }
@@ -148,18 +147,16 @@ impl Variant {
     }
 
     /// Forgets how old the rules are not: the next [`Index::refresh`] fetches.
-    pub async fn revalidate<F>(&self, fetch: F)
-    where
-        F: Future<Output = Option<RuleSet>>,
-    {
+    pub async fn revalidate(&self, fetch: Fetch<'_>) {
         let Ok(_flight) = self.flight.try_lock() else { return };
         self.settle(fetch.await);
     }
 
-    async fn fetch<F>(&self, fetch: F, is_good: impl Fn(Option<&RuleSet>) -> bool) -> Option<Arc<RuleSet>>
-    where
-        F: Future<Output = Option<RuleSet>>,
-    {
+    async fn fetch<'f>(
+        &self,
+        fetch: impl FnOnce() -> Fetch<'f>,
+        is_good: impl Fn(Option<&RuleSet>) -> bool,
+    ) -> Option<Arc<RuleSet>> {
         if self.failed_lately() {
             return None;
         }
@@ -172,7 +169,7 @@ impl Variant {
         if self.failed_lately() {
             return None;
         }
-        self.settle(fetch.await)
+        self.settle(fetch().await)
     }
 
     fn settle(&self, fetched: Option<RuleSet>) -> Option<Arc<RuleSet>> {
@@ -209,6 +206,14 @@ mod tests {
         RuleSet { tools: HashMap::new(), list_ttl: Duration::from_secs(list_ttl), is_public, fetched: Instant::now() }
     }
 
+    fn ready(set: Option<RuleSet>) -> Fetch<'static> {
+        Box::pin(std::future::ready(set))
+    }
+
+    fn never() -> Fetch<'static> {
+        panic!("nothing was to be fetched")
+    }
+
     fn index() -> Index {
         Index::new(Duration::from_secs(60))
     }
@@ -217,12 +222,14 @@ mod tests {
     async fn one_fetch_serves_all_who_wait() {
         let (index, fetches) = (index(), AtomicUsize::new(0));
         let variant = index.variant(None);
-        let fetch = || async {
-            fetches.fetch_add(1, Ordering::SeqCst);
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            Some(set(0, true))
+        let fetch = || -> Fetch<'_> {
+            Box::pin(async {
+                fetches.fetch_add(1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Some(set(0, true))
+            })
         };
-        let waiting = (0..100).map(|_| index.rules(&variant, fetch(), || ()));
+        let waiting = (0..100).map(|_| index.rules(&variant, fetch, || ()));
         let answers = futures::future::join_all(waiting).await;
         assert!(answers.iter().all(Option::is_some));
         assert_eq!(fetches.load(Ordering::SeqCst), 1);
@@ -232,15 +239,17 @@ mod tests {
     async fn a_failure_is_remembered_and_then_tried_again() {
         let (index, fetches) = (index(), AtomicUsize::new(0));
         let variant = index.variant(None);
-        let fail = || async {
-            fetches.fetch_add(1, Ordering::SeqCst);
-            None
+        let fail = || -> Fetch<'_> {
+            Box::pin(async {
+                fetches.fetch_add(1, Ordering::SeqCst);
+                None
+            })
         };
-        let waiting = (0..10).map(|_| index.rules(&variant, fail(), || ()));
+        let waiting = (0..10).map(|_| index.rules(&variant, fail, || ()));
         assert!(futures::future::join_all(waiting).await.iter().all(Option::is_none));
         assert_eq!(fetches.load(Ordering::SeqCst), 1);
         tokio::time::advance(FAILED_FOR).await;
-        assert!(index.rules(&variant, fail(), || ()).await.is_none());
+        assert!(index.rules(&variant, fail, || ()).await.is_none());
         assert_eq!(fetches.load(Ordering::SeqCst), 2);
     }
 
@@ -248,54 +257,54 @@ mod tests {
     async fn old_rules_serve_while_they_are_refreshed_but_not_for_ever() {
         let (index, refreshes) = (index(), AtomicUsize::new(0));
         let variant = index.variant(None);
-        let old = index.rules(&variant, async { Some(set(0, true)) }, || ()).await.unwrap();
+        let old = index.rules(&variant, || ready(Some(set(0, true))), || ()).await.unwrap();
         tokio::time::advance(Duration::from_secs(61)).await;
         let refresh = || {
             refreshes.fetch_add(1, Ordering::SeqCst);
         };
-        let served = index.rules(&variant, async { unreachable!() }, refresh).await.unwrap();
+        let served = index.rules(&variant, never, refresh).await.unwrap();
         assert!(Arc::ptr_eq(&old, &served));
         assert_eq!(refreshes.load(Ordering::SeqCst), 1);
-        index.refresh(&variant, async { Some(set(0, true)) }).await;
-        let new = index.rules(&variant, async { unreachable!() }, refresh).await.unwrap();
+        index.refresh(&variant, ready(Some(set(0, true)))).await;
+        let new = index.rules(&variant, never, refresh).await.unwrap();
         assert!(!Arc::ptr_eq(&old, &new));
         tokio::time::advance(Duration::from_secs(601)).await;
-        assert!(index.rules(&variant, async { None }, refresh).await.is_none());
+        assert!(index.rules(&variant, || ready(None), refresh).await.is_none());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_disagreement_fetches_again_once_and_not_more_than_once_a_second() {
         let index = index();
         let variant = index.variant(None);
-        let seen = index.rules(&variant, async { Some(set(0, true)) }, || ()).await.unwrap();
+        let seen = index.rules(&variant, || ready(Some(set(0, true))), || ()).await.unwrap();
         tokio::time::advance(Duration::from_millis(10)).await;
-        let newer = variant.refetch(&seen, async { Some(set(0, true)) }).await.unwrap();
+        let newer = variant.refetch(&seen, || ready(Some(set(0, true)))).await.unwrap();
         tokio::time::advance(Duration::from_millis(10)).await;
-        assert!(variant.refetch(&newer, async { unreachable!() }).await.is_none());
+        assert!(variant.refetch(&newer, never).await.is_none());
         // Whoever disagreed with the first gets the second without a fetch.
-        assert!(variant.refetch(&seen, async { unreachable!() }).await.is_some());
+        assert!(variant.refetch(&seen, never).await.is_some());
         tokio::time::advance(REFETCH_FLOOR).await;
-        assert!(variant.refetch(&newer, async { Some(set(0, true)) }).await.is_some());
+        assert!(variant.refetch(&newer, || ready(Some(set(0, true)))).await.is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn rules_as_young_as_their_list_allows_are_not_fetched_again() {
         let index = index();
         let variant = index.variant(None);
-        let seen = index.rules(&variant, async { Some(set(30, true)) }, || ()).await.unwrap();
+        let seen = index.rules(&variant, || ready(Some(set(30, true))), || ()).await.unwrap();
         tokio::time::advance(Duration::from_secs(29)).await;
-        assert!(variant.refetch(&seen, async { unreachable!() }).await.is_none());
+        assert!(variant.refetch(&seen, never).await.is_none());
     }
 
     #[tokio::test(start_paused = true)]
     async fn private_rules_speak_for_their_caller_alone() {
         let index = index();
         let first = index.variant(Some(1));
-        let set_of_first = index.rules(&first, async { Some(set(0, false)) }, || ()).await.unwrap();
+        let set_of_first = index.rules(&first, || ready(Some(set(0, false))), || ()).await.unwrap();
         index.share(&set_of_first);
-        assert!(index.rules(&index.variant(Some(2)), async { None }, || ()).await.is_none());
-        assert!(index.rules(&index.variant(Some(1)), async { unreachable!() }, || ()).await.is_some());
+        assert!(index.rules(&index.variant(Some(2)), || ready(None), || ()).await.is_none());
+        assert!(index.rules(&index.variant(Some(1)), never, || ()).await.is_some());
         index.share(&Arc::new(set(0, true)));
-        assert!(index.rules(&index.variant(Some(2)), async { unreachable!() }, || ()).await.is_some());
+        assert!(index.rules(&index.variant(Some(2)), never, || ()).await.is_some());
     }
 }

@@ -1,5 +1,7 @@
 //! `demo`: the embedded default. Three example servers, a gateway before them, three commands to try.
 
+use std::fmt::Write as _;
+
 use super::Status;
 use super::arguments;
 use super::out;
@@ -39,7 +41,7 @@ fn welcome(url: &str, options: &arguments::Demo) {
         options.admin
     );
     for command in commands(url) {
-        text.push_str(&format!("\n# {}\n{}\n", command.title, command.curl));
+        let _ = write!(text, "\n# {}\n{}\n", command.title, command.curl);
     }
     text.push('\n');
     out::print(&text);

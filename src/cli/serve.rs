@@ -44,7 +44,7 @@ pub fn serve(config: &Config, log_format: LogFormat, started: impl FnOnce()) -> 
             return Status::Unusable;
         }
     };
-    if let Err(error) = process.can_listen(config) {
+    if let Err(error) = Process::can_listen(config) {
         eprintln!("error: {error}");
         return Status::Failed;
     }
@@ -76,7 +76,7 @@ impl Process {
     }
 
     /// pingora panics where it cannot bind; a person deserves a sentence.
-    fn can_listen(&self, config: &Config) -> Result<(), String> {
+    fn can_listen(config: &Config) -> Result<(), String> {
         let admin = config.admin.as_ref().map(|admin| admin.listen);
         for address in config.gateway.listen.iter().copied().chain(admin) {
             std::net::TcpListener::bind(address)

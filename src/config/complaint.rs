@@ -86,7 +86,8 @@ impl fmt::Display for Complaint {
         let Place { origin, line, column, length, text } = &self.place;
         let gutter = line.to_string().len();
         // Tabs before the place are kept, so that the caret stands under it whatever their width.
-        let margin: String = text.chars().take(column - 1).map(|c| if c == '\t' { c } else { ' ' }).collect();
+        let margin: String =
+            text.chars().take(column.saturating_sub(1)).map(|c| if c == '\t' { c } else { ' ' }).collect();
         writeln!(f, "error: {}", self.message)?;
         writeln!(f, "{:gutter$}--> {origin}:{line}:{column}", "")?;
         writeln!(f, "{:gutter$} |", "")?;
@@ -119,7 +120,7 @@ impl<'a> Lines<'a> {
         let start = self.starts.get(number.saturating_sub(1)).copied().unwrap_or(0);
         let rest = self.text.get(start..).unwrap_or_default();
         let line = rest.split('\n').next().unwrap_or_default().trim_end_matches('\r');
-        let (from, to) = (clip(line, span.start - start), clip(line, span.end.saturating_sub(start)));
+        let (from, to) = (clip(line, span.start.saturating_sub(start)), clip(line, span.end.saturating_sub(start)));
         let meant = line.get(from..to).unwrap_or_default().chars().count();
         Place {
             origin: origin.to_owned(),

@@ -55,7 +55,7 @@ pub(super) enum Kind {
 
 pub(super) const NAME: &str = "^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$";
 const TOKEN: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
-const URL: Kind = Kind::Text { pattern: Some("^https?://") };
+const URL: Kind = Kind::Text { pattern: Some("^[Hh][Tt][Tt][Pp][Ss]?://") };
 const TEXT: Kind = Kind::Text { pattern: None };
 const TOKEN_TEXT: Kind = Kind::Text { pattern: Some(TOKEN) };
 const TIMEOUT: Kind = Kind::Duration { min: Duration::from_millis(1), max: DAY };

@@ -21,7 +21,11 @@ pub(super) fn routes(server: &Table, reading: &mut Reading<'_>) -> Result<Vec<Ro
             Value::Table(table) => table,
             Value::Broken(told) => return Err(*told),
             _ => {
-                return Err(reading.findings.add(node.span, "the route is not a table", "write `[[servers.x.routes]]`"));
+                return Err(reading.findings.add(
+                    node.span,
+                    "the route is not a table",
+                    "write `[[servers.x.routes]]`",
+                ));
             }
         };
         let (route, conditions) = route(table, &mut names, reading);

@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::complaint::Span;
 use super::keys::{FILE, Key, Kind, Presence};
 use super::tree::{self, Value};
 
@@ -65,7 +66,7 @@ fn kind(kind: &'static Kind) -> Json {
 }
 
 fn literal(text: &'static str) -> Json {
-    tree::literal(text).map_or(Json::Null, |value| plain(&value))
+    tree::literal(text, Span::default()).map_or(Json::Null, |node| plain(&node.value))
 }
 
 fn plain(value: &Value) -> Json {

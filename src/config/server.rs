@@ -100,12 +100,12 @@ fn authorization(table: &Table, reading: &mut Reading<'_>) -> Result<Authorizati
 fn headers_agree(table: &Table, reading: &mut Reading<'_>) {
     let Some(Node { value: Value::Text(word), span }) = table.node("authorization") else { return };
     let Some(Node { value: Value::List(names), .. }) = table.node("credential_headers") else { return };
-    let named = |node: &Node| match &node.value {
+    let is_authorization = |node: &Node| match &node.value {
         Value::Text(name) => name.eq_ignore_ascii_case(AUTHORIZATION.as_str()),
         Value::Broken(_) => true,
         _ => false,
     };
-    if word == "forward" && !names.iter().any(named) {
+    if word == "forward" && !names.iter().any(is_authorization) {
         let message = "`authorization = \"forward\"` without \"authorization\" in `credential_headers`";
         reading.findings.add(*span, message, "add \"authorization\" to `credential_headers`, or write \"strip\"");
     }

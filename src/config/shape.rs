@@ -37,7 +37,7 @@ fn table(given: Table, keys: &'static [Key], place: &Place, findings: &mut Findi
     for entry in given.entries {
         match keys.iter().find(|key| key.name == entry.name) {
             Some(key) => kept.entries.push(checked(entry, key, &key.kind, place, findings)),
-            None => kept.entries.extend(unknown(entry, keys, place, findings)),
+            None => kept.entries.extend(unknown(&entry, keys, place, findings)),
         }
     }
     for key in keys {
@@ -50,16 +50,15 @@ fn table(given: Table, keys: &'static [Key], place: &Place, findings: &mut Findi
 
 /// What stands for a key that was left out.
 fn stand_in(key: &'static Key, place: &Place, findings: &mut Findings) -> Option<Entry> {
-    let value = match key.presence {
+    let node = match key.presence {
         Presence::Optional => return None,
-        Presence::Defaulted(default) => tree::literal(default)?,
+        Presence::Defaulted(default) => tree::literal(default, place.span)?,
         Presence::Required => {
             let message = format!("`{}` is missing {}", key.name, place.shown());
             let help = format!("add for example `{} = {}`", key.name, key.example);
-            Value::Broken(findings.add_absence(place.span, message, help))
+            Node { span: place.span, value: Value::Broken(findings.add_absence(place.span, message, help)) }
         }
     };
-    let node = Node { span: place.span, value };
     let entry = Entry { name: key.name.to_owned(), name_span: place.span, node };
     Some(checked(entry, key, &key.kind, place, findings))
 }
@@ -161,7 +160,7 @@ fn wrong_kind(node: &Node, key: &Key, kind: &Kind, place: &Place, findings: &mut
 }
 
 /// A misspelt key stands for the one that was meant, so that nobody complains that this one is missing.
-fn unknown(entry: Entry, keys: &[Key], place: &Place, findings: &mut Findings) -> Option<Entry> {
+fn unknown(entry: &Entry, keys: &[Key], place: &Place, findings: &mut Findings) -> Option<Entry> {
     let message = format!("unknown key `{}` {}", entry.name, place.shown());
     let nearest = keys.iter().map(|key| (strsim::damerau_levenshtein(key.name, &entry.name), key.name)).min();
     let Some((_, name)) = nearest.filter(|(distance, name)| *distance <= (name.len() / 3).max(1)) else {
@@ -170,8 +169,8 @@ fn unknown(entry: Entry, keys: &[Key], place: &Place, findings: &mut Findings) -
         return None;
     };
     let told = findings.add(entry.name_span, message, format!("did you mean `{name}`?"));
-    let node = Node { value: Value::Broken(told), ..entry.node };
-    Some(Entry { name: name.to_owned(), node, ..entry })
+    let node = Node { span: entry.node.span, value: Value::Broken(told) };
+    Some(Entry { name: name.to_owned(), name_span: entry.name_span, node })
 }
 
 /// Whether the value's TOML type is one that this kind takes.
@@ -213,10 +212,13 @@ pub(super) fn grouped(number: i64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push('_');
         }
         out.push(digit);
     }
     out
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,3 +34,26 @@ impl Surroundings for Machine {
         std::fs::read_to_string(self.folder.join(path))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relative_paths_start_beside_the_configuration() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let machine = Machine::beside(&folder.join("config/signpost.toml"));
+        for path in
+            [Path::new("signpost.toml"), Path::new("../config/signpost.toml"), &folder.join("config/signpost.toml")]
+        {
+            assert!(machine.read(path).expect("the example").contains("[gateway]"), "{}", path.display());
+        }
+        assert_eq!(machine.read(Path::new("nowhere")).map_err(|error| error.kind()), Err(io::ErrorKind::NotFound));
+    }
+
+    #[test]
+    fn variables_are_those_of_the_process() {
+        assert!(Machine::beside(Path::new("x")).variable("PATH").is_some_and(|path| !path.is_empty()));
+        assert_eq!(Machine::beside(Path::new("x")).variable("MCP_SIGNPOST_NOT_SET"), None);
+    }
+}

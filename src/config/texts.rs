@@ -163,3 +163,6 @@ pub(super) fn scope(text: &str) -> Result<String, Fault> {
     }
     Err(Fault::new(format!("\"{text}\" is not a scope"), "write visible ASCII without spaces, quotes and backslashes"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,9 +89,24 @@ pub(super) fn read(text: &str, findings: &mut Findings) -> (Table, Option<usize>
     (table(document.get_ref()), broken_from)
 }
 
-/// A literal of the key table, such as `["127.0.0.1:8080"]`.
-pub(super) fn literal(text: &'static str) -> Option<Value> {
-    DeValue::parse(text).ok().map(|value| node(&value).value)
+/// A literal of the key table, such as `["127.0.0.1:8080"]`, standing as a whole at `span`.
+pub(super) fn literal(text: &'static str, span: Span) -> Option<Node> {
+    DeValue::parse(text).ok().map(|value| stand_at(node(&value), span))
+}
+
+/// A literal's own places are places of no file.
+fn stand_at(node: Node, span: Span) -> Node {
+    let value = match node.value {
+        Value::List(nodes) => Value::List(nodes.into_iter().map(|node| stand_at(node, span)).collect()),
+        Value::Table(table) => {
+            let entries = table.entries.into_iter();
+            let entries =
+                entries.map(|Entry { name, node, .. }| Entry { name, name_span: span, node: stand_at(node, span) });
+            Value::Table(Table { entries: entries.collect() })
+        }
+        other => other,
+    };
+    Node { span, value }
 }
 
 fn table(table: &DeTable<'_>) -> Table {

@@ -1,6 +1,6 @@
-//! The rows of one region, in a SQLite database that lives in memory.
+//! The rows of one region, in a `SQLite` database that lives in memory.
 //!
-//! Runs what anyone sends: reads only (by SQLite's own authorizer), bounded in rows, bytes and time.
+//! Runs what anyone sends: reads only (by `SQLite`'s own authorizer), bounded in rows, bytes and time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use super::Region;
 
 pub(super) const MAX_ROWS: u32 = 100;
 const MAX_TIME: Duration = Duration::from_secs(1);
-/// How many of SQLite's steps pass between two looks at the clock.
+/// How many of `SQLite`'s steps pass between two looks at the clock.
 const STEPS: i32 = 1_000;
 /// One value, one row and one statement each.
 const MAX_VALUE_BYTES: i32 = 64 * 1024;

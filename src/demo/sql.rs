@@ -55,7 +55,7 @@ struct Arguments {
     /// The region whose database answers: us-west1 or eu-west1.
     #[schemars(extend("x-mcp-header" = "Region"))]
     region: String,
-    /// One SELECT statement of SQLite's SQL. Tables: `orders` (id, customer, item, amount, currency), `stores` (id, city).
+    /// One SELECT statement in the SQL of `SQLite`. Tables: `orders` (id, customer, item, amount, currency), `stores` (id, city).
     query: String,
     /// How many rows at most.
     // Not an Option: its schema would be of type ["integer", "null"], which cannot be mirrored.

@@ -42,10 +42,10 @@ fn the_commands_are_for_the_gateway() {
     for command in &found {
         assert!(command.curl.contains("' http://127.0.0.1:8080/mcp \\\n"), "{}", command.curl);
         assert!(command.curl.contains("Mcp-Name: sql__execute_sql'"), "{}", command.curl);
-        assert!(command.curl.contains(r#""name":"sql__execute_sql""#), "{}", command.curl);
+        assert!(command.curl.contains(r#""name": "sql__execute_sql","#), "{}", command.curl);
     }
     let lies = |command: &Command| {
-        command.curl.contains("Mcp-Param-Region: us-west1'") && command.curl.contains(r#""region":"eu-west1""#)
+        command.curl.contains("Mcp-Param-Region: us-west1'") && command.curl.contains(r#""region": "eu-west1""#)
     };
     assert_eq!(found.each_ref().map(lies), [false, false, true]);
 }
@@ -79,4 +79,51 @@ async fn the_configuration_names_every_server() {
         assert_eq!(route["endpoints"][0].as_str(), Some(running.url().as_str()));
     }
     assert_eq!(routes.iter().filter(|route| route.get("lists").is_some()).count(), 1);
+}
+
+/// Sends a request as any HTTP client could; the `result`.
+async fn post(running: &Running, method: &str, name: &str, params: Value) -> Value {
+    let Value::Object(mut params) = params else { panic!("params are an object") };
+    let about = serde_json::json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    params.insert("_meta".into(), about);
+    let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let command = format!(
+        r"curl -sS -w '\nHTTP status %{{http_code}}\n' {} -H 'Content-Type: application/json' \
+        -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \
+        -H 'Mcp-Method: {method}' -H 'Mcp-Name: {name}' -d '{body}'",
+        running.url()
+    );
+    let (answer, status) = paste(command).await;
+    assert_eq!(status, "200", "{answer}");
+    answer["result"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_weather_server_has_a_tool_a_resource_and_a_prompt() {
+    let weather = Servers::start().await.unwrap().weather;
+    let call = |city| serde_json::json!({"name": "get_weather", "arguments": {"city": city}});
+    let known = post(&weather, "tools/call", "get_weather", call("lisbon")).await;
+    assert_eq!(known["structuredContent"]["city"], "Lisbon", "{known}");
+    let unknown = post(&weather, "tools/call", "get_weather", call("Atlantis")).await;
+    assert_eq!(unknown["isError"], true, "{unknown}");
+    let uri = serde_json::json!({"uri": "weather://cities"});
+    let read = post(&weather, "resources/read", "weather://cities", uri).await;
+    assert!(read["contents"][0]["text"].as_str().unwrap().contains("Tokyo"), "{read}");
+    let prompt = serde_json::json!({"name": "what_to_wear", "arguments": {"city": "Oslo"}});
+    let prompt = post(&weather, "prompts/get", "what_to_wear", prompt).await;
+    assert!(prompt["messages"][0]["content"]["text"].as_str().unwrap().contains("Oslo"), "{prompt}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_database_server_declares_lawful_rules_and_may_be_kept_by_anyone() {
+    use crate::catalog::rules::{ParamKind, Rule, Scope, page};
+    let us = Servers::start().await.unwrap().us;
+    let listed = page(&post(&us, "tools/list", "", serde_json::json!({})).await).unwrap();
+    assert_eq!((listed.scope, listed.ttl_ms), (Scope::Public, 60_000));
+    let rule = |header: &str, path: &str, kind| Rule { header: header.into(), path: vec![path.into()], kind };
+    let expected = [rule("Limit", "limit", ParamKind::Integer), rule("Region", "region", ParamKind::String)];
+    assert_eq!(listed.tools.get("execute_sql").unwrap().as_ref().unwrap().rules, expected);
 }

@@ -23,10 +23,8 @@ pub async fn answer(session: &mut Session, error: &Error, exchange: &mut Exchang
         exchange.refusal = Some(refusal);
         return closed;
     }
-    if exchange.id.is_none() {
-        if let Body::Passing(passing) = &exchange.body {
-            exchange.id = passing.id().map(Into::into);
-        }
+    if let (None, Body::Passing(passing)) = (&exchange.id, &exchange.body) {
+        exchange.id = passing.id().map(Into::into);
     }
     session.set_keepalive(None);
     match answer::refuse(session, exchange, refusal).await {

@@ -107,7 +107,10 @@ pub fn request_body(session: &Session, body: &mut Option<Bytes>, is_end: bool, e
                     // An empty chunk at the end would be written as a second terminator (pingora issue 935).
                     *body = (!(is_end && bytes.is_empty())).then_some(bytes);
                 }
-                Err(stop) => return Err(stopped(exchange, stop)),
+                Err(stop) => {
+                    note(exchange, stop);
+                    return Err(Error::new(REFUSED));
+                }
             }
         }
         Body::Unread | Body::Sent => {}
@@ -122,7 +125,8 @@ pub fn request_body(session: &Session, body: &mut Option<Bytes>, is_end: bool, e
     Ok(())
 }
 
-fn stopped(exchange: &mut Exchange, stop: Stop) -> Box<Error> {
+/// Notes why a passing body is stopped, for its answer.
+fn note(exchange: &mut Exchange, stop: Stop) {
     if let Body::Passing(passing) = &exchange.body {
         exchange.id = passing.id().map(Into::into);
     }
@@ -130,5 +134,4 @@ fn stopped(exchange: &mut Exchange, stop: Stop) -> Box<Error> {
         Stop::Fault(fault) => Refusal::Body(fault),
         Stop::TooLarge => Refusal::BodyTooLarge { limit: exchange.snapshot.limits.max_body_bytes },
     });
-    Error::new(REFUSED)
 }

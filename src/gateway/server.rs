@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::snapshot::BuildError;
 use crate::agreement::Plan;
-use crate::catalog::{Caller, Index, RuleSet, walk};
+use crate::catalog::{Caller, Fetch, Index, RuleSet, walk};
 use crate::config;
 use crate::telemetry::{Metrics, ServerMetrics};
 use crate::upstream::{Endpoint, OwnClient, OwnRequest, Pool, Timeouts};
@@ -130,7 +130,7 @@ impl Server {
             let (server, variant, credentials) = (Arc::clone(self), Arc::clone(&variant), credentials.clone());
             tokio::spawn(async move { server.rules.refresh(&variant, server.fetch(&credentials)).await });
         };
-        match self.rules.rules(&variant, self.fetch(credentials), refresh).await {
+        match self.rules.rules(&variant, || self.fetch(credentials), refresh).await {
             None => Known::NotToBeHad,
             Some(set) => {
                 self.rules.share(&set);
@@ -147,7 +147,7 @@ impl Server {
         credentials: &HeaderMap,
         caller: Option<Caller>,
     ) -> Option<Known> {
-        let newer = self.rules.variant(caller).refetch(seen, self.fetch(credentials)).await?;
+        let newer = self.rules.variant(caller).refetch(seen, || self.fetch(credentials)).await?;
         Some(known(newer, tool))
     }
 
@@ -165,7 +165,11 @@ impl Server {
         self.fetch(&HeaderMap::new()).await
     }
 
-    async fn fetch(&self, credentials: &HeaderMap) -> Option<RuleSet> {
+    fn fetch<'f>(&'f self, credentials: &'f HeaderMap) -> Fetch<'f> {
+        Box::pin(self.fetch_rules(credentials))
+    }
+
+    async fn fetch_rules(&self, credentials: &HeaderMap) -> Option<RuleSet> {
         let fetched = tokio::time::timeout(self.list_time, self.walk(credentials)).await;
         let failure = match fetched {
             Ok(Ok(set)) => {

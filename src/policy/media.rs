@@ -18,7 +18,7 @@ fn is_foreign_charset(parameter: &str) -> bool {
 }
 
 /// Whether at least one of the two forms of an answer is accepted. Without the header everything is (RFC 9110, 12.5.1).
-pub(super) fn accepts_an_answer(values: GetAll<'_, HeaderValue>) -> bool {
+pub(super) fn accepts_an_answer(values: &GetAll<'_, HeaderValue>) -> bool {
     let mut ranges = values.iter().flat_map(|value| value.to_str().unwrap_or_default().split(',')).peekable();
     ranges.peek().is_none() || ranges.any(takes_an_answer)
 }

@@ -56,7 +56,7 @@ impl Policy {
         if headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
             return Err(Refusal::ContentEncoding);
         }
-        if !media::accepts_an_answer(headers.get_all(ACCEPT)) {
+        if !media::accepts_an_answer(&headers.get_all(ACCEPT)) {
             return Err(Refusal::Accept);
         }
         self.check_sizes(head)

@@ -152,7 +152,7 @@ impl Refusal {
 
     fn status_code_message(&self) -> (u16, i32, String) {
         match self {
-            Self::Head(fault) => self.head_answer(fault),
+            Self::Head(fault) => Self::head_answer(fault),
             Self::Body(fault) => (400, body_code(fault), fault.to_string()),
             Self::Version { requested } => version_answer(requested),
             Self::Notification => (400, code::INVALID_REQUEST, "no notification from a client is accepted here".into()),
@@ -202,7 +202,7 @@ impl Refusal {
         (status, code::REFUSED_BY_GUARD, message)
     }
 
-    fn head_answer(&self, fault: &HeadFault) -> (u16, i32, String) {
+    fn head_answer(fault: &HeadFault) -> (u16, i32, String) {
         match fault {
             HeadFault::Version(requested) => version_answer(requested),
             _ => (400, code::HEADER_MISMATCH, fault.to_string()),

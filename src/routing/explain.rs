@@ -33,6 +33,8 @@ pub struct Explanation {
     pub server: ServerStep,
     /// The routes in order, up to the one that matches; empty if none were asked.
     pub routes: Vec<RouteStep>,
+    /// Parameters of the request that no route of the server looks at.
+    pub unused_params: Vec<String>,
     pub pool: Pool,
     pub endpoints: Vec<String>,
 }
@@ -90,6 +92,7 @@ impl Table {
             name: asked.name.to_owned(),
             path: self.path(config, asked.door),
             server: server_step(config, asked, found),
+            unused_params: server.map(|server| unused_params(server, asked.params)).unwrap_or_default(),
             endpoints: server.map(|server| endpoints(server, &pool)).unwrap_or_default(),
             routes,
             pool,
@@ -171,6 +174,12 @@ fn route_step(route: &Route, params: &[(String, String)]) -> RouteStep {
     RouteStep { route: route.name.clone(), matches: true, why: reasons.join(", ") }
 }
 
+fn unused_params(server: &Server, params: &[(String, String)]) -> Vec<String> {
+    let conditions = || server.routes.iter().flat_map(|route| &route.when);
+    let looked_at = |name: &str| conditions().any(|condition| condition.header.eq_ignore_ascii_case(name));
+    params.iter().map(|(name, _)| name.clone()).filter(|name| !looked_at(name)).collect()
+}
+
 /// Why the condition is met, or why not.
 fn judge(condition: &Condition, params: &[(String, String)]) -> Result<String, String> {
     let header = &condition.header;
@@ -215,6 +224,9 @@ impl fmt::Display for Explanation {
         for step in &self.routes {
             let verdict = if step.matches { "matches" } else { "passed over" };
             writeln!(f, "  route     `{}` {verdict}: {}", step.route, step.why)?;
+        }
+        for param in &self.unused_params {
+            writeln!(f, "  param     `{param}`: no route looks at it")?;
         }
         writeln!(f, "  pool      {}", self.pool)?;
         for endpoint in &self.endpoints {

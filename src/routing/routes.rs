@@ -46,7 +46,7 @@ struct Tried {
 }
 
 impl ServerRoutes {
-    pub(super) fn new(server: &Server) -> Self {
+    pub fn new(server: &Server) -> Self {
         let fallback = (!server.endpoints.is_empty()).then_some(Choice::Default);
         let marked = server.routes.iter().position(|route| route.lists).map(Choice::Route);
         let lists = marked.or_else(|| fallback.clone()).unwrap_or(Choice::None { params: Vec::new() });

@@ -2,6 +2,7 @@
 //!
 //! pingora sets no deadline for a whole head, takes bare line feeds, and reads a megabyte of head.
 
+use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -111,7 +112,7 @@ pub fn words(refusal: &Refusal) -> Vec<u8> {
         body.len()
     );
     if let Some((name, value)) = &answer.header {
-        words.push_str(&format!("{name}: {value}\r\n"));
+        let _ = write!(words, "{name}: {value}\r\n");
     }
     words.push_str("\r\n");
     let mut words = words.into_bytes();

@@ -161,7 +161,10 @@ fn names_and_values_annotate_nothing() {
         json!({"properties": {"properties": {"properties": {"properties": {"type": "integer", "x-mcp-header": "P"}}}}});
     let expected = vec![rule("P", &["properties", "properties"], ParamKind::Integer)];
     assert_eq!(of(properties), Ok(ToolRules { rules: expected }));
-    assert_eq!(of(json!({"$defs": {"x-mcp-header": {"type": "string"}}})), Ok(ToolRules::default()));
+    for keyword in ["$defs", "definitions", "patternProperties", "dependentSchemas", "dependencies"] {
+        let named = json!({ keyword: {"x-mcp-header": {"type": "string"}} });
+        assert_eq!(of(named), Ok(ToolRules::default()), "{keyword}");
+    }
     assert_eq!(
         of(json!({"required": ["x-mcp-header"], "dependentRequired": {"x-mcp-header": ["a"]}})),
         Ok(ToolRules::default())
