@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::protocol::{header, meta};
 use crate::scan::{Kind, ScanError, ScanErrorKind};
 
 /// Characters of a quoted value that are shown.
@@ -35,6 +36,15 @@ pub enum BodySays {
 }
 
 impl Fault {
+    /// The header says one version, the body another.
+    pub fn versions(said: &str, body: &str) -> Self {
+        Self::Mismatch {
+            header: header::VERSION.to_owned(),
+            said: Some(quote(said)),
+            member: format!("params._meta[{:?}]", meta::VERSION),
+            body: BodySays::Value(quote(body)),
+        }
+    }
     /// Whether the bytes are not JSON at all, as opposed to JSON that is refused.
     pub fn is_syntax(&self) -> bool {
         matches!(

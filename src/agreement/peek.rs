@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use crate::protocol::method;
+use crate::protocol::{meta, method};
 use crate::scan::{Capture, Kind, Limits, Scanner, Slot, Text, Watch};
 
 const LIMITS: Limits = Limits { max_depth: 128, max_trailing_space: 4096 };
@@ -14,6 +14,7 @@ struct Places {
     id: Slot,
     method: Slot,
     initialize_version: Slot,
+    meta_version: Slot,
 }
 
 static PLACES: LazyLock<Places> = LazyLock::new(|| {
@@ -23,7 +24,8 @@ static PLACES: LazyLock<Places> = LazyLock::new(|| {
     let id = watch.capture(&["id"], capture(Text::Raw));
     let method = watch.capture(&["method"], capture(Text::Decoded));
     let initialize_version = watch.capture(&["params", "protocolVersion"], capture(Text::Decoded));
-    Places { watch: Arc::new(watch.build()), id, method, initialize_version }
+    let meta_version = watch.capture(&["params", "_meta", meta::VERSION], capture(Text::Decoded));
+    Places { watch: Arc::new(watch.build()), id, method, initialize_version, meta_version }
 });
 
 /// A body that is not going to be relayed.
@@ -54,6 +56,11 @@ impl Peek {
     /// The version that an older client's `initialize` asks for.
     pub fn initialize_version(&self) -> Option<&str> {
         self.text(PLACES.initialize_version)
+    }
+
+    /// The version that the body claims to speak.
+    pub fn meta_version(&self) -> Option<&str> {
+        self.text(PLACES.meta_version)
     }
 
     /// A notification by its method, without an id.

@@ -46,6 +46,7 @@ pub(super) struct Slots {
     pub version: Slot,
     pub capabilities: Slot,
     pub named: Option<Slot>,
+    pub cursor: Slot,
 }
 
 static BY_NAME: LazyLock<Arc<Plan>> = LazyLock::new(|| Arc::new(Plan::build(Some(NamedBy::Name), std::iter::empty())));
@@ -108,6 +109,7 @@ impl Plan {
             params: watch.capture(&["params"], short(Text::Decoded)),
             version: watch.capture(&["params", "_meta", meta::VERSION], short(Text::Decoded)),
             capabilities: watch.capture(&["params", "_meta", meta::CAPABILITIES], short(Text::Decoded)),
+            cursor: watch.capture(&["params", "cursor"], short(Text::Decoded)),
             named: named_by.map(|by| watch.capture(&["params", by.member()], held())),
         };
         let params = params.map(|(header, path, kind)| Param {

@@ -125,6 +125,11 @@ impl Verifier {
         self.text(self.plan.slots.method)
     }
 
+    /// Whether the body asks for a further page of a list.
+    pub fn has_cursor(&self) -> bool {
+        self.scanner.found(self.plan.slots.cursor).is_some_and(|cursor| cursor.kind != Kind::Null)
+    }
+
     /// The body's version, if it was seen.
     pub fn version(&self) -> Option<&str> {
         self.text(self.plan.slots.version)

@@ -13,70 +13,59 @@ use super::rules::{self, PageError, Scope, ToolRules, Tools, Unlawful};
 use crate::agreement::Plan;
 
 const MAX_PAGES: usize = 1_000;
-const MAX_TOOLS: usize = 100_000;
 
 /// Why a list could not be walked to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum WalkError<E> {
     #[error("{0}")]
     Fetch(E),
-    #[error("a page of the list cannot be read: {0}")]
-    Page(#[from] PageError),
     #[error("the list repeats the cursor of an earlier page")]
     Repeats,
-    #[error("the list has more than {MAX_PAGES} pages or {MAX_TOOLS} tools")]
+    #[error("the list has more than {MAX_PAGES} pages")]
     TooLong,
 }
 
-/// Walks `tools/list` from its first page to its last; `fetch` gets a page's result by its cursor.
-pub async fn tool_rules<E, F>(mut fetch: impl FnMut(Option<String>) -> F) -> Result<RuleSet, WalkError<E>>
+/// Walks a list from its first page to its last and gives each page's result; `fetch` gets one by its cursor and bounds
+/// the bytes of all.
+pub async fn pages<E, F>(mut fetch: impl FnMut(Option<String>) -> F) -> Result<Vec<Value>, WalkError<E>>
 where
     F: Future<Output = Result<Value, E>>,
 {
-    let mut walk = Walk::default();
+    let mut pages = Vec::new();
+    let mut cursors = HashSet::new();
     let mut cursor = None;
-    for _ in 0..MAX_PAGES {
-        let result = fetch(cursor.take()).await.map_err(WalkError::Fetch)?;
-        match walk.take(&result)? {
-            None => return Ok(walk.set()),
-            Some(next) if !walk.cursors.insert(next.clone()) => return Err(WalkError::Repeats),
+    while pages.len() < MAX_PAGES {
+        let page = fetch(cursor.take()).await.map_err(WalkError::Fetch)?;
+        // Any string is a cursor, the empty one included; only its absence ends the list ("server/utilities/pagination").
+        let next = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        pages.push(page);
+        match next {
+            None => return Ok(pages),
+            Some(next) if !cursors.insert(next.clone()) => return Err(WalkError::Repeats),
             Some(next) => cursor = Some(next),
-        }
-        if walk.tools.len() > MAX_TOOLS {
-            break;
         }
     }
     Err(WalkError::TooLong)
 }
 
-#[derive(Default)]
-struct Walk {
-    tools: Tools,
-    cursors: HashSet<String>,
-    /// The shortest that any page claimed.
-    ttl: Option<Duration>,
-    is_private: bool,
-}
-
-impl Walk {
-    fn take<E>(&mut self, result: &Value) -> Result<Option<String>, WalkError<E>> {
-        let page = rules::page(result)?;
-        self.tools.append(page.tools);
-        let ttl = Duration::from_millis(page.ttl_ms);
-        self.ttl = Some(self.ttl.map_or(ttl, |shortest| shortest.min(ttl)));
+/// The rules of all tools on these pages of `tools/list`.
+pub fn rules(pages: &[Value]) -> Result<RuleSet, PageError> {
+    let mut tools = Tools::default();
+    let mut ttl = u64::MAX;
+    let mut is_public = true;
+    for page in pages {
+        let page = rules::page(page)?;
+        tools.append(page.tools);
+        ttl = ttl.min(page.ttl_ms);
         // Without the word `public` nothing is shared.
-        self.is_private |= page.scope != Scope::Public;
-        Ok(page.next_cursor)
+        is_public &= page.scope == Scope::Public;
     }
-
-    fn set(self) -> RuleSet {
-        RuleSet {
-            tools: self.tools.iter().map(|(name, rules)| (name.to_owned(), plan(rules))).collect(),
-            list_ttl: self.ttl.unwrap_or_default(),
-            is_public: !self.is_private,
-            fetched: Instant::now(),
-        }
-    }
+    Ok(RuleSet {
+        tools: tools.iter().map(|(name, rules)| (name.to_owned(), plan(rules))).collect(),
+        list_ttl: Duration::from_millis(ttl),
+        is_public,
+        fetched: Instant::now(),
+    })
 }
 
 fn plan(rules: &Result<ToolRules, Unlawful>) -> Result<Arc<Plan>, Unlawful> {
@@ -90,11 +79,11 @@ mod tests {
 
     async fn walk(pages: Vec<Value>) -> Result<RuleSet, WalkError<()>> {
         let pages = &pages;
-        tool_rules(|cursor| {
+        let walked = super::pages(|cursor| {
             let index = cursor.map_or(0, |cursor| cursor.parse::<usize>().unwrap_or(0));
             async move { pages.get(index).cloned().ok_or(()) }
-        })
-        .await
+        });
+        Ok(rules(&walked.await?).unwrap())
     }
 
     fn tool(name: &str) -> Value {

@@ -9,6 +9,7 @@ use pingora::proxy::Session;
 use super::body::{self, Body, Passing};
 use super::exchange::Exchange;
 use super::intake::{self, Ahead};
+use super::lists::List;
 use super::route::{self, Decision};
 use super::{answer::Own, discover};
 use crate::agreement::{Fault, Peek, Plan, Verifier};
@@ -66,12 +67,11 @@ async fn relay_or_answer(
 ) -> Result<Admitted, Refusal> {
     let snapshot = exchange.snapshot.clone();
     exchange.head = Some(head.clone());
-    // What the gateway says of itself, where no server speaks for all.
-    if head.method == Method::Discover && door == Door::Merged && snapshot.unprefixed.is_none() {
-        if !judge_own(session, exchange, &head).await? {
-            return Err(Refusal::BodyTooLarge { limit: body::READ_AHEAD as u64 });
+    // What no single server can say, the gateway says.
+    if door == Door::Merged && snapshot.servers_are_merged {
+        if let Some(result) = own_result(session, exchange, &head).await? {
+            return Ok(Admitted::Answer(Own::Result(result)));
         }
-        return Ok(Admitted::Answer(Own::Result(discover::result(&snapshot))));
     }
     let asked = route::ask(&snapshot, door, &head, session.req_header());
     let decided = match asked {
@@ -89,15 +89,42 @@ async fn relay_or_answer(
     Ok(Admitted::Relay)
 }
 
-/// Judges the body of a request that no server gets; false if it is too large to be judged whole.
-async fn judge_own(session: &mut Session, exchange: &mut Exchange, head: &Head) -> Result<bool, Refusal> {
+/// The gateway's own answer for all servers, where there is one for this method.
+async fn own_result(session: &mut Session, exchange: &mut Exchange, head: &Head) -> Result<Option<String>, Refusal> {
+    let list = List::of(head.method);
+    if list.is_none() && head.method != Method::Discover {
+        return Ok(None);
+    }
+    match judge_own(session, exchange, head).await? {
+        JudgedOwn::Small { has_cursor: false } => {}
+        JudgedOwn::Small { has_cursor: true } => return Err(Refusal::BadCursor),
+        JudgedOwn::Large => return Err(Refusal::BodyTooLarge { limit: body::READ_AHEAD as u64 }),
+    }
+    match list {
+        Some(list) => list.merged(&exchange.snapshot, &session.req_header().headers).await.map(Some),
+        None => Ok(Some(discover::result(&exchange.snapshot))),
+    }
+}
+
+/// A lawful body that no server gets.
+enum JudgedOwn {
+    Small {
+        has_cursor: bool,
+    },
+    /// Too large to be judged whole.
+    Large,
+}
+
+/// Judges the body of a request that no server gets.
+async fn judge_own(session: &mut Session, exchange: &mut Exchange, head: &Head) -> Result<JudgedOwn, Refusal> {
     let mut verifier = Verifier::new(head, Plan::plain(head.method.named_by()), None);
     let ahead = intake::read_ahead(session, &exchange.snapshot, |chunk| verifier.feed(head, chunk)).await;
     exchange.id = verifier.id().map(Into::into);
     if ahead?.is_whole {
-        return verifier.finish(head).map(|()| true).map_err(Refusal::Body);
+        verifier.finish(head).map_err(Refusal::Body)?;
+        return Ok(JudgedOwn::Small { has_cursor: verifier.has_cursor() });
     }
-    verifier.fault().map_or(Ok(false), |fault| Err(Refusal::Body(fault.clone())))
+    verifier.fault().map_or(Ok(JudgedOwn::Large), |fault| Err(Refusal::Body(fault.clone())))
 }
 
 /// Reads the body as far as it may be read before a server is touched, and judges it if that was all.
@@ -177,6 +204,11 @@ async fn without_head(session: &mut Session, exchange: &mut Exchange, fault: Hea
         HeadFault::Missing(header::VERSION) if method == "initialize" => {
             Err(Refusal::Version { requested: peek.initialize_version().unwrap_or_default().to_owned() })
         }
+        // A header and a body of two versions disagree, whether we speak one of them or not.
+        HeadFault::Version(said) => Err(match peek.meta_version() {
+            Some(body) if body != said => Refusal::Body(Fault::versions(&said, body)),
+            _ => Refusal::Version { requested: said },
+        }),
         fault => Err(Refusal::Head(fault)),
     }
 }

@@ -1,7 +1,7 @@
 //! What goes to the server: the head as it must be sent, the body as it was judged.
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, COOKIE, EXPECT, FORWARDED, HOST, PROXY_AUTHORIZATION};
+use http::header::{AUTHORIZATION, COOKIE, EXPECT, FORWARDED, HOST, ORIGIN, PROXY_AUTHORIZATION};
 use http::{HeaderName, HeaderValue};
 use pingora::http::RequestHeader;
 use pingora::proxy::Session;
@@ -36,6 +36,8 @@ pub fn request_head(session: &Session, upstream: &mut RequestHeader, exchange: &
     upstream.insert_header(HOST, endpoint.authority().clone())?;
     // The body was asked for here if it was asked for at all.
     upstream.remove_header(&EXPECT);
+    // Judged here; a server that guards itself would not know our clients' origins.
+    upstream.remove_header(&ORIGIN);
     if let Some(name) = &target.new_name {
         let value = HeaderValue::from_str(&sentinel::encode(name)).map_err(|_| Error::new(ErrorType::InternalError))?;
         upstream.insert_header(header::NAME, value)?;

@@ -22,6 +22,7 @@ mod failure;
 mod forward;
 mod intake;
 mod limits;
+mod lists;
 mod record;
 mod route;
 mod server;

@@ -1,20 +1,25 @@
 //! A configured server at run time: its pools, its rules, its credentials, its metrics.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
 
 use super::snapshot::BuildError;
 use crate::agreement::Plan;
-use crate::catalog::{Caller, Fetch, Index, RuleSet, walk};
+use crate::catalog::rules::PageError;
+use crate::catalog::walk::{self, WalkError};
+use crate::catalog::{Caller, Fetch, Index, RuleSet};
 use crate::config;
+use crate::protocol::code;
 use crate::telemetry::{Metrics, ServerMetrics};
-use crate::upstream::{Endpoint, OwnClient, OwnRequest, Pool, Timeouts};
+use crate::upstream::{Endpoint, OwnClient, OwnError, OwnRequest, Pool, Timeouts};
 
-/// Bytes of one page of a server's list.
-const MAX_PAGE: usize = 8 * 1024 * 1024;
+/// Bytes of all pages of one list.
+const MAX_LIST: usize = 32 * 1024 * 1024;
 
 /// One server.
 #[derive(Debug)]
@@ -22,6 +27,7 @@ pub struct Server {
     /// Its place in the configuration.
     pub index: usize,
     pub name: String,
+    pub prefix: String,
     /// Routes in their order, then the default pool if there is one.
     pub pools: Vec<Pool>,
     /// The pool for what has no parameters.
@@ -57,6 +63,30 @@ pub enum Known {
     NotToBeHad,
 }
 
+/// Why a server's list cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ListError {
+    #[error("not done within {0:?}")]
+    Late(Duration),
+    #[error("no pool takes it")]
+    NoPool,
+    #[error(transparent)]
+    Walk(#[from] WalkError<OwnError>),
+    #[error("a page cannot be read: {0}")]
+    Page(#[from] PageError),
+}
+
+impl ListError {
+    /// Whether the server says that it has no such list.
+    pub fn is_no_method(&self) -> bool {
+        let said = match self {
+            Self::Walk(WalkError::Fetch(OwnError::Refused { code, .. })) => *code,
+            _ => return false,
+        };
+        said == i64::from(code::METHOD_NOT_FOUND)
+    }
+}
+
 impl Server {
     pub fn build(
         index: usize,
@@ -88,6 +118,7 @@ impl Server {
         Ok(Self {
             index,
             name: config.name.clone(),
+            prefix: config.prefix.clone(),
             lists_pool: lists.or(default_pool).ok_or_else(|| fail("no pool takes its lists"))?,
             default_pool,
             has_routes: !config.routes.is_empty(),
@@ -170,32 +201,45 @@ impl Server {
     }
 
     async fn fetch_rules(&self, credentials: &HeaderMap) -> Option<RuleSet> {
-        let fetched = tokio::time::timeout(self.list_time, self.walk(credentials)).await;
-        let failure = match fetched {
-            Ok(Ok(set)) => {
+        match self.walk(credentials).await {
+            Ok(set) => {
                 self.metrics.rules_fetched.inc();
                 self.say_unlawful(&set);
-                return Some(set);
+                Some(set)
             }
-            Ok(Err(error)) => error,
-            Err(_) => format!("not done within {:?}", self.list_time),
-        };
-        self.metrics.rules_failed.inc();
-        log::warn!("the tool list of server {} cannot be had: {failure}", self.name);
-        None
+            Err(error) => {
+                self.metrics.rules_failed.inc();
+                log::warn!("the tool list of server {} cannot be had: {error}", self.name);
+                None
+            }
+        }
     }
 
-    async fn walk(&self, credentials: &HeaderMap) -> Result<RuleSet, String> {
-        let (_, endpoint) = self.pool(self.lists_pool).ok_or("no pool")?.pick();
+    async fn walk(&self, credentials: &HeaderMap) -> Result<RuleSet, ListError> {
+        let pages = self.list("tools/list", credentials).await?;
+        Ok(walk::rules(&pages)?)
+    }
+
+    /// All pages of one of this server's lists, within its time and a bound on bytes.
+    pub async fn list(&self, method: &str, credentials: &HeaderMap) -> Result<Vec<Value>, ListError> {
+        let walking = tokio::time::timeout(self.list_time, self.pages(method, credentials)).await;
+        walking.unwrap_or(Err(ListError::Late(self.list_time)))
+    }
+
+    async fn pages(&self, method: &str, credentials: &HeaderMap) -> Result<Vec<Value>, ListError> {
+        let (_, endpoint) = self.pool(self.lists_pool).ok_or(ListError::NoPool)?.pick();
         let mut headers = self.own_headers.clone();
         headers.extend(credentials.clone());
-        let page = |cursor: Option<String>| {
+        let (headers, left) = (&headers, &AtomicUsize::new(MAX_LIST));
+        let page = |cursor: Option<String>| async move {
             let mut params = serde_json::Map::new();
             params.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
-            let request = OwnRequest { method: "tools/list", params, headers: &headers, max_bytes: MAX_PAGE };
-            async move { self.client.result(endpoint, &request, self.list_time).await }
+            let request = OwnRequest { method, params, headers, max_bytes: left.load(Ordering::Relaxed) };
+            let answer = self.client.result(endpoint, &request, self.list_time).await?;
+            left.fetch_sub(answer.bytes, Ordering::Relaxed);
+            Ok::<_, OwnError>(answer.result)
         };
-        walk::tool_rules(page).await.map_err(|error| error.to_string())
+        Ok(walk::pages(page).await?)
     }
 
     /// "Clients SHOULD log a warning when rejecting a tool definition."

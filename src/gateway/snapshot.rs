@@ -25,6 +25,8 @@ pub struct Snapshot {
     pub servers: Vec<Arc<Server>>,
     /// The server that takes what no prefix claims, lists and unknown methods included.
     pub unprefixed: Option<usize>,
+    /// False where one server without a prefix is all there is: it speaks for itself.
+    pub servers_are_merged: bool,
     pub limits: Limits,
     pub trusted_proxies: Vec<IpNet>,
     pub bearer: Option<config::Secret>,
@@ -68,6 +70,8 @@ impl Snapshot {
             table: Table::new(config),
             servers: servers.collect::<Result<_, _>>()?,
             unprefixed: config.servers.iter().position(|server| server.prefix.is_empty()),
+            servers_are_merged: config.servers.len() > 1
+                || config.servers.iter().any(|server| !server.prefix.is_empty()),
             limits: limits(gateway),
             trusted_proxies: gateway.trusted_proxies.clone(),
             bearer: gateway.bearer.as_ref().map(|bearer| bearer.token.clone()),

@@ -55,4 +55,5 @@ pub mod code {
     pub const REFUSED_BY_GUARD: i32 = 1006;
     pub const TOO_SLOW: i32 = 1007;
     pub const INTERNAL: i32 = 1008;
+    pub const LIST_UNAVAILABLE: i32 = 1009;
 }

@@ -39,6 +39,8 @@ pub enum Refusal {
     NoRoute { params: Vec<String> },
     Undeclared { header: String },
     RulesUnavailable { server: String },
+    BadCursor,
+    ListUnavailable,
     // What the server did.
     Unreachable { server: String },
     Silent { server: String },
@@ -80,7 +82,7 @@ impl Answer {
 
 impl Refusal {
     /// Every label, so that each series is there from the start.
-    pub const LABELS: [&'static str; 28] = [
+    pub const LABELS: [&'static str; 30] = [
         "method",
         "path",
         "content_type",
@@ -107,6 +109,8 @@ impl Refusal {
         "no_route",
         "undeclared_parameter",
         "rules_unavailable",
+        "cursor",
+        "list_unavailable",
         "upstream",
         "internal",
     ];
@@ -139,6 +143,8 @@ impl Refusal {
             Self::NoRoute { .. } => "no_route",
             Self::Undeclared { .. } => "undeclared_parameter",
             Self::RulesUnavailable { .. } => "rules_unavailable",
+            Self::BadCursor => "cursor",
+            Self::ListUnavailable => "list_unavailable",
             Self::Unreachable { .. } | Self::Silent { .. } | Self::BrokeOff { .. } => "upstream",
             Self::Internal => "internal",
         }
@@ -165,6 +171,10 @@ impl Refusal {
                 code::RULES_UNAVAILABLE,
                 format!("the tool list of {server} cannot be had, so its parameters cannot be verified"),
             ),
+            Self::BadCursor => {
+                (200, code::INVALID_PARAMS, "this cursor is not one of this list; start again without".into())
+            }
+            Self::ListUnavailable => (502, code::LIST_UNAVAILABLE, "no server gave its list".into()),
             Self::Unreachable { server } => {
                 (502, code::SERVER_UNREACHABLE, format!("server {server} cannot be reached"))
             }
@@ -295,6 +305,8 @@ mod tests {
             Refusal::NoRoute { params: vec!["Region".into()] },
             Refusal::Undeclared { header: "Region".into() },
             Refusal::RulesUnavailable { server: server() },
+            Refusal::BadCursor,
+            Refusal::ListUnavailable,
             Refusal::Unreachable { server: server() },
             Refusal::Silent { server: server() },
             Refusal::BrokeOff { server: server() },

@@ -11,6 +11,7 @@ mod uri;
 pub use door::{Door, NoServer, SEPARATOR, Table};
 pub use explain::{Asked, Explanation, Pool, RouteStep, ServerStep};
 pub use routes::{Choice, ServerRoutes};
+pub use uri::prefixed_uri;
 
 #[cfg(test)]
 mod tests;

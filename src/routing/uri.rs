@@ -35,3 +35,11 @@ impl Table {
         Some((index, Cow::Owned(format!("{UI}{bare}"))))
     }
 }
+
+/// What a server's URI is called at the merged door: the way back of [`Table::server_of_uri`].
+pub fn prefixed_uri(prefix: &str, uri: &str) -> String {
+    match uri.strip_prefix(UI) {
+        Some(rest) => format!("{UI}{prefix}/{rest}"),
+        None => format!("{prefix}+{uri}"),
+    }
+}

@@ -9,5 +9,5 @@ mod pool;
 
 pub use connector::Upstreams;
 pub use endpoint::{Endpoint, Timeouts};
-pub use own_request::{OwnClient, OwnError, OwnRequest};
+pub use own_request::{OwnAnswer, OwnClient, OwnError, OwnRequest};
 pub use pool::Pool;

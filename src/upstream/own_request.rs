@@ -26,6 +26,13 @@ pub struct OwnRequest<'a> {
     pub max_bytes: usize,
 }
 
+/// A result, and how many bytes it took.
+#[derive(Debug)]
+pub struct OwnAnswer {
+    pub result: Value,
+    pub bytes: usize,
+}
+
 /// Why the gateway's own request got no result. Says nothing of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OwnError {
@@ -73,22 +80,22 @@ impl OwnClient {
         endpoint: &Endpoint,
         request: &OwnRequest<'_>,
         time: Duration,
-    ) -> Result<Value, OwnError> {
+    ) -> Result<OwnAnswer, OwnError> {
         tokio::time::timeout(time, self.exchange(endpoint, request)).await.unwrap_or(Err(OwnError::Late(time)))
     }
 
-    async fn exchange(&self, endpoint: &Endpoint, request: &OwnRequest<'_>) -> Result<Value, OwnError> {
+    async fn exchange(&self, endpoint: &Endpoint, request: &OwnRequest<'_>) -> Result<OwnAnswer, OwnError> {
         let peer = endpoint.peer().await.map_err(|_| OwnError::Unreachable)?;
         let (mut session, _) = self.connector.get_http_session(&*peer).await.map_err(|_| OwnError::Unreachable)?;
         let body = body(request);
         let head = head(endpoint, request, body.len()).map_err(|_| OwnError::BrokeOff)?;
         send(&mut session, head, body).await.map_err(|_| OwnError::BrokeOff)?;
-        let message = receive(&mut session, request.max_bytes).await?;
+        let (message, bytes) = receive(&mut session, request.max_bytes).await?;
         // A stream may go on after its response; such a connection is not used again.
         if session.response_done() {
             self.connector.release_http_session(session, &*peer, peer.options.idle_timeout).await;
         }
-        result_of(message)
+        Ok(OwnAnswer { result: result_of(message)?, bytes })
     }
 }
 
@@ -124,7 +131,7 @@ async fn send(session: &mut HttpSession, head: Box<RequestHeader>, body: Bytes) 
     session.finish_request_body().await
 }
 
-async fn receive(session: &mut HttpSession, max_bytes: usize) -> Result<Value, OwnError> {
+async fn receive(session: &mut HttpSession, max_bytes: usize) -> Result<(Value, usize), OwnError> {
     session.read_response_header().await.map_err(|_| OwnError::BrokeOff)?;
     let head = session.response_header().ok_or(OwnError::BrokeOff)?;
     let status = head.status.as_u16();
@@ -136,7 +143,7 @@ async fn receive(session: &mut HttpSession, max_bytes: usize) -> Result<Value, O
     if is_stream { stream(session, max_bytes).await } else { object(session, max_bytes).await }
 }
 
-async fn object(session: &mut HttpSession, max_bytes: usize) -> Result<Value, OwnError> {
+async fn object(session: &mut HttpSession, max_bytes: usize) -> Result<(Value, usize), OwnError> {
     let mut body = Vec::new();
     while let Some(chunk) = session.read_response_body().await.map_err(|_| OwnError::BrokeOff)? {
         if body.len() + chunk.len() > max_bytes {
@@ -144,18 +151,24 @@ async fn object(session: &mut HttpSession, max_bytes: usize) -> Result<Value, Ow
         }
         body.extend_from_slice(&chunk);
     }
-    serde_json::from_slice(&body).map_err(|error| OwnError::Unreadable(error.to_string()))
+    let message = serde_json::from_slice(&body).map_err(|error| OwnError::Unreadable(error.to_string()))?;
+    Ok((message, body.len()))
 }
 
 /// Reads a stream until the message that is the response; what comes before it (notifications) is not for us.
-async fn stream(session: &mut HttpSession, max_bytes: usize) -> Result<Value, OwnError> {
+async fn stream(session: &mut HttpSession, max_bytes: usize) -> Result<(Value, usize), OwnError> {
     let mut parser = sse::Parser::new(max_bytes);
+    let mut bytes = 0;
     while let Some(chunk) = session.read_response_body().await.map_err(|_| OwnError::BrokeOff)? {
+        bytes += chunk.len();
+        if bytes > max_bytes {
+            return Err(OwnError::TooLarge(max_bytes));
+        }
         for data in parser.feed(&chunk).map_err(|_| OwnError::TooLarge(max_bytes))? {
             let message: Value =
                 serde_json::from_slice(data.as_ref()).map_err(|e| OwnError::Unreadable(e.to_string()))?;
             if message.get("result").is_some() || message.get("error").is_some() {
-                return Ok(message);
+                return Ok((message, bytes));
             }
         }
     }
