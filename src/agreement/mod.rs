@@ -11,7 +11,7 @@ mod verifier;
 
 pub use fault::{BodySays, Fault, quote};
 pub use peek::Peek;
-pub use plan::Plan;
+pub use plan::{Declared, Plan};
 pub use verifier::{Edit, Verifier};
 
 #[cfg(test)]

@@ -26,6 +26,15 @@ pub struct Plan {
     pub(super) params: Vec<Param>,
 }
 
+/// A parameter that the configuration declares for all tools of a server.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// The `{X}` of `Mcp-Param-{X}`.
+    pub header: String,
+    /// The keys that lead from `params.arguments` to the value.
+    pub path: Vec<String>,
+}
+
 /// One annotated parameter.
 #[derive(Debug)]
 pub(super) struct Param {
@@ -66,14 +75,13 @@ impl Plan {
         })
     }
 
-    /// The plan for calls of a tool with these rules.
-    pub fn for_tool(rules: &ToolRules) -> Arc<Self> {
-        Self::for_params(rules.rules.iter().map(|rule| (rule.header.as_str(), rule.path.as_slice(), Some(rule.kind))))
-    }
-
-    /// The plan for calls whose parameters the configuration declares: header and path of the argument.
-    pub fn for_declared<'a>(params: impl Iterator<Item = (&'a str, &'a [String])>) -> Arc<Self> {
-        Self::for_params(params.map(|(header, path)| (header, path, None)))
+    /// The plan for calls of a tool with these rules, and with what the configuration declares besides them. Where both
+    /// speak of one header the tool's own rule holds.
+    pub fn for_tool(rules: &ToolRules, declared: &[Declared]) -> Arc<Self> {
+        let own = rules.rules.iter().map(|rule| (rule.header.as_str(), rule.path.as_slice(), Some(rule.kind)));
+        let is_own = |header: &str| rules.rules.iter().any(|rule| rule.header.eq_ignore_ascii_case(header));
+        let besides = declared.iter().filter(|declared| !is_own(&declared.header));
+        Self::for_params(own.chain(besides.map(|declared| (declared.header.as_str(), declared.path.as_slice(), None))))
     }
 
     /// Whether the tool's rules declare this header (`Region` of `Mcp-Param-Region`).

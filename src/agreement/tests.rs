@@ -8,19 +8,23 @@ use crate::catalog::rules::{ParamKind, Rule, ToolRules};
 use crate::protocol::Head;
 
 fn plan() -> Arc<Plan> {
+    Plan::for_tool(&rules(), &[])
+}
+
+fn rules() -> ToolRules {
     let rule = |header: &str, path: &[&str], kind| Rule {
         header: header.into(),
         path: path.iter().map(ToString::to_string).collect(),
         kind,
     };
-    Plan::for_tool(&ToolRules {
+    ToolRules {
         rules: vec![
             rule("Region", &["region"], ParamKind::String),
             rule("Limit", &["limit"], ParamKind::Integer),
             rule("Dry-Run", &["dry_run"], ParamKind::Boolean),
             rule("Tenant", &["filter", "tenant"], ParamKind::String),
         ],
-    })
+    }
 }
 
 fn head(params: &[(&str, &str)]) -> Head {
@@ -203,8 +207,8 @@ fn a_name_that_goes_on_is_a_mismatch_before_it_ends() {
 
 #[test]
 fn declared_parameters_compare_by_what_the_body_holds() {
-    let path = ["limit".to_owned()];
-    let plan = Plan::for_declared([("Limit", &path[..])].into_iter());
+    let declared = |header: &str, path: &str| Declared { header: header.into(), path: vec![path.into()] };
+    let plan = Plan::for_tool(&ToolRules::default(), &[declared("Limit", "limit")]);
     for (said, value, agrees) in
         [("5", json!(5.0), true), ("5", json!("5"), true), ("true", json!(true), true), ("6", json!(5), false)]
     {
@@ -219,4 +223,11 @@ fn declared_parameters_compare_by_what_the_body_holds() {
 fn quotes_are_printable_and_short() {
     assert_eq!(quote("a'\\\n\u{e9}\u{202e}"), r"'a\'\\\n\u{e9}\u{202e}'");
     assert!(quote(&"x".repeat(1000)).chars().count() < 90);
+}
+
+#[test]
+fn a_tool_s_own_rule_holds_before_a_declared_one() {
+    let declared = |header: &str, path: &str| Declared { header: header.into(), path: vec![path.into()] };
+    let plan = Plan::for_tool(&rules(), &[declared("REGION", "elsewhere"), declared("Zone", "zone")]);
+    assert_eq!(plan.headers().collect::<Vec<_>>(), ["Region", "Limit", "Dry-Run", "Tenant", "Zone"]);
 }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::index::RuleSet;
 use super::rules::{self, PageError, Scope, ToolRules, Tools, Unlawful};
-use crate::agreement::Plan;
+use crate::agreement::{Declared, Plan};
 
 const MAX_PAGES: usize = 1_000;
 
@@ -48,8 +48,8 @@ where
     Err(WalkError::TooLong)
 }
 
-/// The rules of all tools on these pages of `tools/list`.
-pub fn rules(pages: &[Value]) -> Result<RuleSet, PageError> {
+/// The rules of all tools on these pages of `tools/list`, and what the configuration declares besides them.
+pub fn rules(pages: &[Value], declared: &[Declared]) -> Result<RuleSet, PageError> {
     let mut tools = Tools::default();
     let mut ttl = u64::MAX;
     let mut is_public = true;
@@ -61,15 +61,15 @@ pub fn rules(pages: &[Value]) -> Result<RuleSet, PageError> {
         is_public &= page.scope == Scope::Public;
     }
     Ok(RuleSet {
-        tools: tools.iter().map(|(name, rules)| (name.to_owned(), plan(rules))).collect(),
+        tools: tools.iter().map(|(name, rules)| (name.to_owned(), plan(rules, declared))).collect(),
         list_ttl: Duration::from_millis(ttl),
         is_public,
         fetched: Instant::now(),
     })
 }
 
-fn plan(rules: &Result<ToolRules, Unlawful>) -> Result<Arc<Plan>, Unlawful> {
-    rules.as_ref().map(Plan::for_tool).map_err(Clone::clone)
+fn plan(rules: &Result<ToolRules, Unlawful>, declared: &[Declared]) -> Result<Arc<Plan>, Unlawful> {
+    rules.as_ref().map(|rules| Plan::for_tool(rules, declared)).map_err(Clone::clone)
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
             let index = cursor.map_or(0, |cursor| cursor.parse::<usize>().unwrap_or(0));
             async move { pages.get(index).cloned().ok_or(()) }
         });
-        Ok(rules(&walked.await?).unwrap())
+        Ok(rules(&walked.await?, &[]).unwrap())
     }
 
     fn tool(name: &str) -> Value {

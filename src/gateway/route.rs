@@ -127,7 +127,7 @@ impl Asked {
         }
         let (plan, rules) = match known {
             Known::Plan { plan, from } => (plan, from),
-            Known::Unlisted { from } => (Plan::plain(Some(NamedBy::Name)), Some(from)),
+            Known::Unlisted { from } => (Arc::clone(&self.server.declared_plan), Some(from)),
             Known::Unlawful => return Err(Refusal::NoServer { name: head.name().unwrap_or_default().to_owned() }),
             Known::NotToBeHad if self.server.has_routes => {
                 return Err(Refusal::RulesUnavailable { server: self.server.name.clone() });
@@ -144,11 +144,12 @@ impl Asked {
     /// A header that chooses a route although the tool does not declare it.
     fn undeclared(&self, snapshot: &Snapshot, head: &Head, known: &Known) -> Option<String> {
         let routes = snapshot.table.routes(self.server.index)?;
-        let declares = |header: &str| matches!(known, Known::Plan { plan, .. } if plan.declares(header));
-        if matches!(known, Known::NotToBeHad | Known::Unlawful) {
-            return None;
-        }
-        routes.params().find(|header| head.param(header).is_some() && !declares(header)).map(str::to_owned)
+        let plan = match known {
+            Known::Plan { plan, .. } => plan,
+            Known::Unlisted { .. } => &self.server.declared_plan,
+            Known::NotToBeHad | Known::Unlawful => return None,
+        };
+        routes.params().find(|header| head.param(header).is_some() && !plan.declares(header)).map(str::to_owned)
     }
 
     fn choose(&self, snapshot: &Snapshot, head: &Head, plan: &Plan) -> Result<usize, Refusal> {

@@ -9,8 +9,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::snapshot::BuildError;
-use crate::agreement::Plan;
-use crate::catalog::rules::PageError;
+use crate::agreement::{Declared, Plan};
+use crate::catalog::rules::{PageError, ToolRules};
 use crate::catalog::walk::{self, WalkError};
 use crate::catalog::{Caller, Fetch, Index, RuleSet};
 use crate::config;
@@ -40,8 +40,9 @@ pub struct Server {
     /// Added to each upstream request: configured headers and the gateway's own credentials.
     pub own_headers: HeaderMap,
     pub rules: Index,
-    /// Parameters that the configuration declares for all tools; then no list is asked.
-    pub declared: Option<Arc<Plan>>,
+    /// Parameters that the configuration declares for all tools, and the plan where nothing else is known of a tool.
+    declared: Vec<Declared>,
+    pub declared_plan: Arc<Plan>,
     pub metrics: Arc<ServerMetrics>,
     list_time: Duration,
     client: Arc<OwnClient>,
@@ -114,6 +115,7 @@ impl Server {
             pools.push(pool("default", &config.endpoints)?);
         }
         let lists = config.routes.iter().position(|route| route.lists);
+        let declared: Vec<_> = config.params.iter().map(declared).collect();
         let own_headers = own_headers(config).ok_or_else(|| fail("a configured header cannot be sent"))?;
         Ok(Self {
             index,
@@ -126,7 +128,8 @@ impl Server {
             credential_headers: config.credential_headers.clone(),
             own_headers,
             rules: Index::new(config.rules_ttl),
-            declared: declared(config),
+            declared_plan: Plan::for_tool(&ToolRules::default(), &declared),
+            declared,
             metrics: metrics.server(&config.name, pools.iter().map(|pool| pool.name.as_str())),
             list_time: config.timeouts.list,
             pools,
@@ -153,15 +156,13 @@ impl Server {
 
     /// What is known of a tool's parameters; fetches the server's list when it must.
     pub async fn know(self: &Arc<Self>, tool: &str, credentials: &HeaderMap, caller: Option<Caller>) -> Known {
-        if let Some(plan) = &self.declared {
-            return Known::Plan { plan: Arc::clone(plan), from: None };
-        }
         let variant = self.rules.variant(caller);
         let refresh = || {
             let (server, variant, credentials) = (Arc::clone(self), Arc::clone(&variant), credentials.clone());
             tokio::spawn(async move { server.rules.refresh(&variant, server.fetch(&credentials)).await });
         };
         match self.rules.rules(&variant, || self.fetch(credentials), refresh).await {
+            None if !self.declared.is_empty() => Known::Plan { plan: Arc::clone(&self.declared_plan), from: None },
             None => Known::NotToBeHad,
             Some(set) => {
                 self.rules.share(&set);
@@ -185,7 +186,7 @@ impl Server {
     /// The server says (-32020) that its tools changed: our rules are fetched again, in the background.
     pub fn revalidate(self: &Arc<Self>, credentials: HeaderMap, caller: Option<Caller>) {
         let variant = self.rules.variant(caller);
-        if self.declared.is_none() && variant.should_revalidate() {
+        if variant.should_revalidate() {
             let server = Arc::clone(self);
             tokio::spawn(async move { variant.revalidate(server.fetch(&credentials)).await });
         }
@@ -217,7 +218,7 @@ impl Server {
 
     async fn walk(&self, credentials: &HeaderMap) -> Result<RuleSet, ListError> {
         let pages = self.list("tools/list", credentials).await?;
-        Ok(walk::rules(&pages)?)
+        Ok(walk::rules(&pages, &self.declared)?)
     }
 
     /// All pages of one of this server's lists, within its time and a bound on bytes.
@@ -260,9 +261,8 @@ fn known(set: Arc<RuleSet>, tool: &str) -> Known {
     }
 }
 
-fn declared(config: &config::Server) -> Option<Arc<Plan>> {
-    let params = config.params.iter().map(|param| (param.header.as_str(), param.path.as_slice()));
-    (!config.params.is_empty()).then(|| Plan::for_declared(params))
+fn declared(param: &config::Parameter) -> Declared {
+    Declared { header: param.header.clone(), path: param.path.clone() }
 }
 
 fn own_headers(config: &config::Server) -> Option<HeaderMap> {
