@@ -45,6 +45,16 @@ impl Fault {
             body: BodySays::Value(quote(body)),
         }
     }
+    /// The header says one method, the body another.
+    pub fn methods(said: &str, body: &str) -> Self {
+        Self::Mismatch {
+            header: header::METHOD.to_owned(),
+            said: Some(quote(said)),
+            member: "method".to_owned(),
+            body: BodySays::Value(quote(body)),
+        }
+    }
+
     /// Whether the bytes are not JSON at all, as opposed to JSON that is refused.
     pub fn is_syntax(&self) -> bool {
         matches!(

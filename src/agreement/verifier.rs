@@ -10,8 +10,8 @@ use crate::protocol::decimal::{Equality, integers_equal};
 use crate::protocol::{Head, header, meta, method};
 use crate::scan::{Found, Kind, Limits, Scanner, Slot};
 
-/// Nesting that real schemas stay far below and real parsers bear (`serde_json` stops at 128 as well).
-const MAX_DEPTH: u8 = 128;
+/// Nesting that real schemas stay far below and real parsers bear: `serde_json` refuses the 128th level.
+const MAX_DEPTH: u8 = 127;
 /// White space after the root object; more than a line break is nobody's need.
 const MAX_TRAILING_SPACE: u32 = 4096;
 /// Each character of a JSON string may be written in six bytes.

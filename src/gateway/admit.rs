@@ -18,6 +18,8 @@ use crate::protocol::{Head, HeadFault, Method, header, method};
 use crate::refusal::{Limit, Refusal};
 use crate::routing::Door;
 
+/// The one notification that a client may post.
+const CANCELLED: &str = "notifications/cancelled";
 const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";
 
 /// What an admitted request gets.
@@ -67,11 +69,13 @@ async fn relay_or_answer(
 ) -> Result<Admitted, Refusal> {
     let snapshot = exchange.snapshot.clone();
     exchange.head = Some(head.clone());
+    if method::is_notification(head.method_text()) {
+        return notification(session, exchange, &head).await;
+    }
     // What no single server can say, the gateway says.
-    if door == Door::Merged && snapshot.servers_are_merged {
-        if let Some(result) = own_result(session, exchange, &head).await? {
-            return Ok(Admitted::Answer(Own::Result(result)));
-        }
+    let is_merged = door == Door::Merged && snapshot.servers_are_merged;
+    if is_merged && let Some(result) = own_result(session, exchange, &head).await? {
+        return Ok(Admitted::Answer(Own::Result(result)));
     }
     let asked = route::ask(&snapshot, door, &head, session.req_header());
     let decided = match asked {
@@ -87,6 +91,23 @@ async fn relay_or_answer(
         }
     }
     Ok(Admitted::Relay)
+}
+
+/// A notification with headers. The one that the TypeScript client posts goes nowhere: closing the stream is the
+/// cancellation ("Cancellation").
+async fn notification(session: &mut Session, exchange: &mut Exchange, head: &Head) -> Result<Admitted, Refusal> {
+    let mut peek = Peek::new();
+    intake::read_for_id(session, |chunk| peek.see(chunk)).await;
+    exchange.id = peek.id().map(Into::into);
+    let body = peek.method().unwrap_or_default();
+    if body != head.method_text() {
+        return Err(Refusal::Body(Fault::methods(head.method_text(), body)));
+    }
+    if body == CANCELLED && peek.is_notification() {
+        Ok(Admitted::Answer(Own::Accepted))
+    } else {
+        Err(Refusal::Notification)
+    }
 }
 
 /// The gateway's own answer for all servers, where there is one for this method.
@@ -194,7 +215,7 @@ async fn without_head(session: &mut Session, exchange: &mut Exchange, fault: Hea
     let method = peek.method().unwrap_or_default();
     // The revision defines no headers for notifications ("Sending Messages", note).
     let may_lack_headers = matches!(fault, HeadFault::Missing(_));
-    if may_lack_headers && method == "notifications/cancelled" && peek.is_notification() {
+    if may_lack_headers && method == CANCELLED && peek.is_notification() {
         return Ok(Admitted::Answer(Own::Accepted));
     }
     if may_lack_headers && method::is_notification(method) && peek.is_notification() {

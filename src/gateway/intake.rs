@@ -33,11 +33,11 @@ pub async fn read_ahead(
 ) -> Result<Ahead, Refusal> {
     let share = snapshot.buffered.take(0).ok_or(Refusal::Overloaded(Limit::BufferedBytes))?;
     let mut ahead = Ahead { bytes: BytesMut::new(), share, is_whole: false, is_replayed: false };
+    expect_continue(session).await;
     let declared = declared_length(&session.req_header().headers);
     if declared.is_some_and(|length| length > READ_AHEAD as u64) {
         return Ok(ahead);
     }
-    expect_continue(session).await;
     // What pingora replays once a server is connected.
     session.as_mut().enable_retry_buffering();
     let reading = read(session, &mut ahead, snapshot.limits.max_body_bytes, &mut see);

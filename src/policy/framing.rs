@@ -21,7 +21,7 @@ pub fn check(head: &Parts) -> Result<(), Refusal> {
     }
     check_transfer_coding(headers)?;
     if connection_names_protocol_header(headers) {
-        return Err(Refusal::Framing("Connection must not name a header of the protocol"));
+        return Err(Refusal::Connection);
     }
     Ok(())
 }

@@ -18,6 +18,9 @@ pub use origin::Cors;
 
 use crate::refusal::Refusal;
 
+/// Header fields of one request; pingora's own parser stops at 256.
+pub const MAX_FIELDS: usize = 200;
+
 /// The guards of one configuration.
 #[derive(Debug)]
 pub struct Policy {
@@ -63,6 +66,9 @@ impl Policy {
     }
 
     fn check_sizes(&self, head: &Parts) -> Result<(), Refusal> {
+        if head.headers.len() > MAX_FIELDS {
+            return Err(Refusal::TooManyFields { limit: MAX_FIELDS });
+        }
         if head_bytes(head) > self.max_head_bytes {
             return Err(Refusal::HeadTooLarge { limit: self.max_head_bytes });
         }

@@ -22,8 +22,17 @@ pub enum Refusal {
     Origin,
     Host,
     Framing(&'static str),
-    BodyTooLarge { limit: u64 },
-    HeadTooLarge { limit: usize },
+    /// `Connection` names a header of the protocol, which would be stripped on the way.
+    Connection,
+    BodyTooLarge {
+        limit: u64,
+    },
+    HeadTooLarge {
+        limit: usize,
+    },
+    TooManyFields {
+        limit: usize,
+    },
     HeadTooSlow,
     BodyTooSlow,
     Unauthenticated,
@@ -31,20 +40,38 @@ pub enum Refusal {
     // What the protocol decides.
     Head(HeadFault),
     Body(Fault),
-    Version { requested: String },
+    Version {
+        requested: String,
+    },
     Notification,
     // What the configuration decides.
-    NoServer { name: String },
-    NoMethod { method: String },
-    NoRoute { params: Vec<String> },
-    Undeclared { header: String },
-    RulesUnavailable { server: String },
+    NoServer {
+        name: String,
+    },
+    NoMethod {
+        method: String,
+    },
+    NoRoute {
+        params: Vec<String>,
+    },
+    Undeclared {
+        header: String,
+    },
+    RulesUnavailable {
+        server: String,
+    },
     BadCursor,
     ListUnavailable,
     // What the server did.
-    Unreachable { server: String },
-    Silent { server: String },
-    BrokeOff { server: String },
+    Unreachable {
+        server: String,
+    },
+    Silent {
+        server: String,
+    },
+    BrokeOff {
+        server: String,
+    },
     Internal,
 }
 
@@ -125,9 +152,9 @@ impl Refusal {
             Self::Accept => "accept",
             Self::Origin => "origin",
             Self::Host => "host",
-            Self::Framing(_) => "framing",
+            Self::Framing(_) | Self::Connection => "framing",
             Self::BodyTooLarge { .. } => "body_too_large",
-            Self::HeadTooLarge { .. } => "head_too_large",
+            Self::HeadTooLarge { .. } | Self::TooManyFields { .. } => "head_too_large",
             Self::HeadTooSlow => "head_too_slow",
             Self::BodyTooSlow => "body_too_slow",
             Self::Unauthenticated => "unauthenticated",
@@ -201,8 +228,10 @@ impl Refusal {
             Self::Origin => (403, "this Origin is not allowed".to_owned()),
             Self::Host => (403, "this Host is not served here".to_owned()),
             Self::Framing(why) => (400, (*why).to_owned()),
+            Self::Connection => (400, "Connection must not name a header of the protocol".to_owned()),
             Self::BodyTooLarge { limit } => (413, format!("the body is larger than {limit} bytes")),
             Self::HeadTooLarge { limit } => (431, format!("the head is larger than {limit} bytes")),
+            Self::TooManyFields { limit } => (431, format!("the head has more than {limit} fields")),
             Self::HeadTooSlow => return (408, code::TOO_SLOW, "the head did not arrive in time".into()),
             Self::BodyTooSlow => return (408, code::TOO_SLOW, "the body did not arrive in time".into()),
             Self::Unauthenticated => (401, "send the gateway's bearer token".to_owned()),
@@ -289,8 +318,10 @@ mod tests {
             Refusal::Origin,
             Refusal::Host,
             Refusal::Framing("x"),
+            Refusal::Connection,
             Refusal::BodyTooLarge { limit: 1 },
             Refusal::HeadTooLarge { limit: 1 },
+            Refusal::TooManyFields { limit: 1 },
             Refusal::HeadTooSlow,
             Refusal::BodyTooSlow,
             Refusal::Unauthenticated,

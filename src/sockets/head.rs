@@ -1,6 +1,7 @@
 //! Towards a client over HTTP/1: the head of each request arrives in time, ends its lines with CRLF, and has a size.
 //!
-//! pingora sets no deadline for a whole head, takes bare line feeds, and reads a megabyte of head.
+//! pingora sets no deadline for a whole head, takes bare line feeds, reads a megabyte of head, and drops a Content-Length
+//! beside a Transfer-Encoding before anyone can see that both were sent.
 
 use std::fmt::Write as _;
 use std::io;
@@ -10,7 +11,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::deadline::Deadline;
+use super::lines::{Lines, Progress};
 use super::{Guard, Objection};
+use crate::policy::MAX_FIELDS;
 use crate::refusal::Refusal;
 
 /// Told by the connection's loop that the next bytes are a request's head.
@@ -75,7 +78,11 @@ impl Guard for HeadGuard {
         }
         match self.lines.read(bytes) {
             Progress::BareLineFeed => Err(self.refuse(&Refusal::Framing("end each line of the head with CR LF"))),
-            Progress::Inside if self.lines.bytes > self.limits.bytes => {
+            Progress::TwoLengths => {
+                Err(self.refuse(&Refusal::Framing("send either Content-Length or Transfer-Encoding")))
+            }
+            _ if self.lines.count() > MAX_FIELDS + 1 => Err(self.refuse(&Refusal::TooManyFields { limit: MAX_FIELDS })),
+            Progress::Inside if self.lines.bytes() > self.limits.bytes => {
                 Err(self.refuse(&Refusal::HeadTooLarge { limit: self.limits.bytes }))
             }
             Progress::Inside => Ok(()),
@@ -92,7 +99,7 @@ impl Guard for HeadGuard {
 
     fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<Objection> {
         self.deadline.poll(cx).map(|()| {
-            if self.lines.bytes > 0 {
+            if self.lines.bytes() > 0 {
                 return self.refuse(&Refusal::HeadTooSlow);
             }
             Objection { error: io::Error::new(io::ErrorKind::TimedOut, "nothing was sent"), last_words: None }
@@ -120,100 +127,9 @@ pub fn words(refusal: &Refusal) -> Vec<u8> {
     words
 }
 
-/// Finds the end of a head, across reads.
-#[derive(Debug, Default)]
-struct Lines {
-    bytes: usize,
-    /// Whether the line so far is empty, and whether its last byte was a carriage return.
-    line_has_text: bool,
-    after_cr: bool,
-    /// Empty lines before the request line are skipped (RFC 9112, 2.2).
-    seen_text: bool,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Progress {
-    Inside,
-    Ended,
-    BareLineFeed,
-}
-
-impl Lines {
-    fn read(&mut self, bytes: &[u8]) -> Progress {
-        let mut start = 0;
-        for feed in memchr::memchr_iter(b'\n', bytes) {
-            let line = bytes.get(start..feed).unwrap_or_default();
-            let after_cr = line.last().map_or(self.after_cr, |last| *last == b'\r');
-            if !after_cr {
-                return Progress::BareLineFeed;
-            }
-            // Text is anything but the carriage return that ends the line.
-            let has_text = self.line_has_text || line.len() > 1 || (self.after_cr && !line.is_empty());
-            self.seen_text |= has_text;
-            self.bytes += feed + 1 - start;
-            if !has_text && self.seen_text {
-                return Progress::Ended;
-            }
-            start = feed + 1;
-            self.line_has_text = false;
-            self.after_cr = false;
-        }
-        self.keep(bytes.get(start..).unwrap_or_default());
-        Progress::Inside
-    }
-
-    /// The beginning of a line that ends in a later read.
-    fn keep(&mut self, rest: &[u8]) {
-        let Some(last) = rest.last() else { return };
-        self.bytes += rest.len();
-        // A carriage return that was the last byte before turns out to be text.
-        self.line_has_text |= self.after_cr || rest.len() > 1 || *last != b'\r';
-        self.after_cr = *last == b'\r';
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const HEAD: &[u8] = b"\r\nPOST /mcp HTTP/1.1\r\nHost: a\r\nX: \ry\r\n\r\n";
-
-    /// Feeds in pieces; the number of bytes taken when the head ended.
-    fn end(head: &[u8], piece: usize) -> Result<Option<usize>, usize> {
-        let mut lines = Lines::default();
-        for (index, chunk) in head.chunks(piece).enumerate() {
-            match lines.read(chunk) {
-                Progress::Inside => {}
-                Progress::Ended => return Ok(Some(index * piece + chunk.len())),
-                Progress::BareLineFeed => return Err(index * piece),
-            }
-        }
-        Ok(None)
-    }
-
-    #[test]
-    fn a_head_ends_at_its_empty_line_whatever_the_pieces() {
-        for piece in 1..=HEAD.len() {
-            assert_eq!(end(HEAD, piece).map(|end| end.is_some()), Ok(true), "{piece}");
-            let without_end = &HEAD[..HEAD.len() - 1];
-            assert_eq!(end(without_end, piece), Ok(None), "{piece}");
-        }
-        assert_eq!(end(HEAD, 1), Ok(Some(HEAD.len())));
-    }
-
-    #[test]
-    fn a_bare_line_feed_is_found_whatever_the_pieces() {
-        for head in [
-            &b"POST / HTTP/1.1\nHost: a\r\n\r\n"[..],
-            b"POST / HTTP/1.1\r\nHost: a\n\r\n",
-            b"\nPOST",
-            b"POST / HTTP/1.1\r\nHost: a\r\n\n",
-        ] {
-            for piece in 1..=head.len() {
-                assert!(end(head, piece).is_err(), "{:?} {piece}", String::from_utf8_lossy(head));
-            }
-        }
-    }
 
     #[test]
     fn last_words_are_an_answer() {

@@ -6,6 +6,7 @@
 pub mod answer;
 mod deadline;
 pub mod head;
+mod lines;
 
 use std::fmt::Debug;
 use std::io;

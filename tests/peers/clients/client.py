@@ -1,9 +1,6 @@
 """The Python SDK's client, driven through everything the gateway must carry.
 
---prefix       goes before the names of tools and prompts in calls
---list-url     where lists are read (bare names); default: --url
---resource-url, --resource-uri   where the resource is read, and how it is called there; default: --url, test://note
---prior        take the answer to server/discover from --list-url and send none to --url
+--prefix       the server's prefix in merged lists: `p` stands for names like `p__lookup`, URIs like `p+test://note`
 --server       the name the server must give in its answers
 """
 
@@ -13,8 +10,8 @@ import argparse
 import base64
 import json
 import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,44 +19,20 @@ import anyio
 import httpx2
 from checks import Checks, same
 from mcp import Client, MCPError
-from mcp.client.caching import CacheConfig, CacheEntry, CacheKey, InMemoryResponseCacheStore
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import DiscoverResult, ElicitResult, ListToolsResult, Tool
+from mcp_types import ElicitResult
 
 VERSION = "2026-07-28"
 TIME_LIMIT_SECONDS = 60
-FAR_AWAY = 1e12  # seconds since the epoch: an entry that stays fresh
+NOTE = "test://note"  # the server's own URI of its resource
 
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", required=True)
     parser.add_argument("--prefix", default="")
-    parser.add_argument("--list-url")
-    parser.add_argument("--resource-url")
-    parser.add_argument("--resource-uri", default="test://note")
-    parser.add_argument("--prior", action="store_true")
     parser.add_argument("--server")
-    given = parser.parse_args()
-    given.list_url = given.list_url or given.url
-    given.resource_url = given.resource_url or given.url
-    return given
-
-
-class KnownTools(InMemoryResponseCacheStore):
-    """A response cache that already holds a list of tools.
-
-    The SDK mirrors arguments into headers by a tool's schema, which it knows only from a list read at the same URL.
-    A list from another URL reaches it through its public cache interface.
-    """
-
-    def __init__(self, tools: list[Tool]) -> None:
-        super().__init__()
-        result = ListToolsResult(tools=tools, ttl_ms=0, cache_scope="private", result_type="complete")
-        self._known = CacheEntry(value=result, scope="private", expires_at=FAR_AWAY)
-
-    async def get(self, key: CacheKey) -> CacheEntry | None:
-        return self._known if key.method == "tools/list" else await super().get(key)
+    return parser.parse_args()
 
 
 @dataclass
@@ -70,9 +43,7 @@ class Connection:
 
 
 @asynccontextmanager
-async def connect(
-    url: str, *, known: list[Tool] | None = None, prior: DiscoverResult | None = None
-) -> AsyncIterator[Connection]:
+async def connect(url: str) -> AsyncIterator[Connection]:
     methods: list[str] = []
 
     async def record(request: httpx2.Request) -> None:
@@ -83,30 +54,40 @@ async def connect(
         return ElicitResult(action="accept", content={"name": "Ada"})
 
     async with httpx2.AsyncClient(timeout=20, event_hooks={"request": [record]}) as http:
-        store = KnownTools(known) if known else None
-        client = Client(
-            streamable_http_client(url, http_client=http),
-            mode=VERSION if prior else "auto",
-            prior_discover=prior,
-            elicitation_callback=answer,
-            cache=CacheConfig(store=store, target_id=url, partition="peers"),
-        )
-        async with client:
-            if known:
-                await client.list_tools()  # served by KnownTools, nothing is sent
+        async with Client(streamable_http_client(url, http_client=http), elicitation_callback=answer) as client:
             yield Connection(client, methods)
 
 
 @dataclass
 class Peer:
-    """One run: the connection that calls go over, and what was asked for on the command line."""
+    """One run: the connection that everything goes over, and what was asked for on the command line."""
 
     given: argparse.Namespace
     checks: Checks
     connection: Connection
 
+    def name(self, bare: str) -> str:
+        """A tool's or prompt's name as the client sees it."""
+        return f"{self.given.prefix}__{bare}" if self.given.prefix else bare
+
+    def uri(self, bare: str) -> str:
+        return f"{self.given.prefix}+{bare}" if self.given.prefix else bare
+
+    async def lists(self) -> None:
+        """The list of tools also teaches the SDK which arguments to mirror into headers: nothing else tells it."""
+        client = self.connection.client
+        async with self.checks.check("tools/list has ask, lookup, slow"):
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            same_items(names, self.name, ["ask", "lookup", "slow"], "tools")
+        async with self.checks.check("resources/list has test://note"):
+            uris = [str(resource.uri) for resource in (await client.list_resources()).resources]
+            same_items(uris, self.uri, [NOTE], "resources")
+        async with self.checks.check("prompts/list has greet"):
+            names = [prompt.name for prompt in (await client.list_prompts()).prompts]
+            same_items(names, self.name, ["greet"], "prompts")
+
     async def call(self, tool: str, arguments: dict[str, Any], **options: Any) -> dict[str, Any]:
-        result = await self.connection.client.call_tool(f"{self.given.prefix}{tool}", arguments, **options)
+        result = await self.connection.client.call_tool(self.name(tool), arguments, **options)
         same(result.is_error, False, f"is_error of {result.content}")
         value = result.structured_content or json.loads(result.content[0].text)
         if self.given.server:
@@ -172,23 +153,25 @@ class Peer:
     async def others(self) -> None:
         client = self.connection.client
         async with self.checks.check("prompts/get greet"):
-            prompt = await client.get_prompt(f"{self.given.prefix}greet", {"who": "Grace"})
+            prompt = await client.get_prompt(self.name("greet"), {"who": "Grace"})
             start = f"Greet Grace from {self.given.server}." if self.given.server else "Greet Grace from "
             text = prompt.messages[0].content.text
             same(text.startswith(start), True, f"{text!r} begins with {start!r}")
         async with self.checks.check("an unknown tool is refused in an answer: -32602, or a result that is an error"):
             try:
-                result = await client.call_tool(f"{self.given.prefix}nothing", {})
+                result = await client.call_tool(self.name("nothing"), {})
                 same(result.is_error, True, "is_error")
             except MCPError as error:
                 same(error.code, -32602, "code")
 
-    async def resource(self, connection: Connection) -> None:
+    async def resource(self) -> None:
         async with self.checks.check("resources/read"):
-            read = await connection.client.read_resource(self.given.resource_uri)
-            same(str(read.contents[0].uri), self.given.resource_uri, "uri")
-            text = read.contents[0].text
-            same(text.startswith("a note from "), True, f"{text!r} is the note")
+            read = await self.connection.client.read_resource(self.uri(NOTE))
+            # Bare with a prefix too: the gateway puts the prefix on the URIs of lists, not yet on those of an answer
+            # to a read.
+            same(str(read.contents[0].uri), NOTE, "uri")
+            text, start = read.contents[0].text, f"a note from {self.given.server or ''}"
+            same(text.startswith(start), True, f"{text!r} begins with {start!r}")
 
     async def era(self) -> None:
         async with self.checks.check(f"speaks {VERSION}, never initialize"):
@@ -196,36 +179,21 @@ class Peer:
             same("initialize" in self.connection.methods, False, f"initialize is among {self.connection.methods}")
 
 
-async def check_lists(checks: Checks, client: Client) -> list[Tool]:
-    tools: list[Tool] = []
-    async with checks.check("tools/list has ask, lookup, slow"):
-        tools = (await client.list_tools()).tools
-        same(sorted(tool.name for tool in tools), ["ask", "lookup", "slow"], "tools")
-    async with checks.check("resources/list has test://note"):
-        listed = await client.list_resources()
-        same([str(resource.uri) for resource in listed.resources], ["test://note"], "resources")
-    async with checks.check("prompts/list has greet"):
-        same([prompt.name for prompt in (await client.list_prompts()).prompts], ["greet"], "prompts")
-    return tools
+def same_items(listed: list[str], seen_as: Callable[[str], str], expected: list[str], what: str) -> None:
+    """Exactly this server's items must be listed; a merged list also has other servers', under other prefixes."""
+    own = [item for item in listed if item.startswith(seen_as(""))]
+    same(sorted(own), [seen_as(item) for item in expected], f"{what} among {listed}")
 
 
 async def run(given: argparse.Namespace, checks: Checks) -> None:
-    async with AsyncExitStack() as stack:
-        lists = main = await stack.enter_async_context(connect(given.list_url))
-        tools = await check_lists(checks, lists.client)
-        if given.prefix or given.list_url != given.url:
-            known = [tool.model_copy(update={"name": f"{given.prefix}{tool.name}"}) for tool in tools]
-            prior = lists.client.session.discover_result if given.prior else None
-            main = await stack.enter_async_context(connect(given.url, known=known, prior=prior))
-        peer = Peer(given, checks, main)
+    async with connect(given.url) as connection:
+        peer = Peer(given, checks, connection)
+        await peer.lists()
         await peer.lookup()
         await peer.streams()
         await peer.ask()
         await peer.others()
-        reader = main
-        if given.resource_url != given.url:
-            reader = await stack.enter_async_context(connect(given.resource_url))
-        await peer.resource(reader)
+        await peer.resource()
         await peer.era()
 
 

@@ -1,0 +1,105 @@
+//! The beginning and the end of the process: ready when it listens, a drain that ends with the last request, or an end at
+//! once.
+
+// Helpers of tests fail loudly, as tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use support::h2c::{self, Sending};
+use support::raw::{self, Client};
+use support::request::Request;
+use support::world::World;
+
+const SOON: Duration = Duration::from_secs(4);
+
+/// A call that is held by its server, and the client that waits for it.
+fn hold(world: &World, doing: &str) -> (Request, Client) {
+    let request = Request::call("beta__echo").with("X-Do", doing);
+    let mut client = Client::connect(world.address());
+    client.send_request(&request);
+    assert!(world.beta.wait(&request.token(), SOON, |seen| seen.ended), "not sent");
+    (request, client)
+}
+
+fn takes_no_more(world: &World) -> bool {
+    raw::exchange(world.address(), &Request::call("beta__echo")).is_err()
+}
+
+#[test]
+fn ready_means_that_it_listens() {
+    for _ in 0..8 {
+        // The world is there as soon as `/readyz` says so.
+        let world = World::start("");
+        let first = raw::exchange(world.address(), &Request::call("beta__echo")).expect("ready, but not listening");
+        assert_eq!(first.status, 200, "{}", first.brief());
+    }
+}
+
+#[test]
+fn sigterm_without_requests_ends_at_once_and_well() {
+    let mut world = World::start("");
+    let mut idle = Client::connect(world.address());
+    assert_eq!(idle.exchange(&Request::call("beta__echo")).unwrap().status, 200);
+    world.gateway.signal("TERM");
+    let status = world.gateway.exit_within(Duration::from_millis(1500)).expect("it does not end");
+    assert_eq!(status.code(), Some(0), "{}", world.gateway.output());
+}
+
+#[test]
+fn sigterm_lets_requests_finish() {
+    let mut world = World::start("");
+    let (held, mut client) = hold(&world, "hold");
+    let (streaming, mut listener) = hold(&world, "trickle");
+    world.gateway.signal("TERM");
+    assert!(support::eventually(SOON, || world.gateway.admin_status("/readyz") != Some(200)), "still ready");
+    assert!(support::eventually(SOON, || takes_no_more(&world)), "still takes connections");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(world.gateway.exit_within(Duration::ZERO).is_none(), "it did not wait for its requests");
+    world.beta.release(&held.token());
+    let response = client.read().expect("an answer during the drain");
+    assert_eq!(response.status, 200, "{}", response.brief());
+    world.beta.release(&streaming.token());
+    assert!(listener.read().expect("a stream during the drain").is_complete);
+    let status = world.gateway.exit_within(Duration::from_millis(1500)).expect("it does not end with the last request");
+    assert_eq!(status.code(), Some(0), "{}", world.gateway.output());
+}
+
+#[test]
+fn sigterm_lets_requests_over_http2_finish() {
+    let mut world = World::start("");
+    let held = Request::call("beta__echo").with("X-Do", "hold");
+    let address = world.address();
+    let asking = held.clone();
+    let client =
+        std::thread::spawn(move || h2c::exchange(address, &Sending::plain(&asking)).map_err(|e| e.to_string()));
+    assert!(world.beta.wait(&held.token(), SOON, |seen| seen.ended));
+    world.gateway.signal("TERM");
+    std::thread::sleep(Duration::from_millis(300));
+    world.beta.release(&held.token());
+    assert_eq!(client.join().unwrap().expect("an answer during the drain").status, 200);
+    let status = world.gateway.exit_within(Duration::from_millis(1500)).expect("it does not end with the last request");
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn a_drain_ends_after_its_grace() {
+    let mut world = World::start("shutdown_grace = \"1s\"\n");
+    let (held, _client) = hold(&world, "hold");
+    let start = Instant::now();
+    world.gateway.signal("TERM");
+    world.gateway.exit_within(SOON).expect("it waits past its grace");
+    assert!(start.elapsed() > Duration::from_millis(800), "it did not wait: {:?}", start.elapsed());
+    assert!(world.beta.wait(&held.token(), SOON, |seen| seen.lost.is_some()));
+}
+
+#[test]
+fn sigint_ends_at_once() {
+    let mut world = World::start("");
+    let (held, _client) = hold(&world, "hold");
+    world.gateway.signal("INT");
+    world.gateway.exit_within(Duration::from_secs(1)).expect("it does not end");
+    assert!(world.beta.wait(&held.token(), SOON, |seen| seen.lost.is_some()));
+}
