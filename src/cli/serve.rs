@@ -121,10 +121,9 @@ impl Process {
     }
 
     fn server(&self, config: &Config) -> Server {
-        let conf = Arc::new(conf(config));
-        let mut server = Server::new_with_opt_and_conf(None, ServerConf { ..clone_of(&conf) });
+        let mut server = Server::new_with_opt_and_conf(None, conf(config));
         server.bootstrap();
-        let mut proxy = self.proxy(config, &conf);
+        let mut proxy = self.proxy(config, &Arc::new(conf(config)));
         for address in &config.gateway.listen {
             proxy.add_tcp(&address.to_string());
         }
@@ -171,18 +170,6 @@ fn conf(config: &Config) -> ServerConf {
         graceful_shutdown_timeout_seconds: Some(0),
         // Retries are ours to allow, one for each endpoint.
         max_retries: 16,
-        ..ServerConf::default()
-    }
-}
-
-/// The same again: pingora's type cannot be cloned.
-fn clone_of(conf: &ServerConf) -> ServerConf {
-    ServerConf {
-        threads: conf.threads,
-        work_stealing: conf.work_stealing,
-        grace_period_seconds: conf.grace_period_seconds,
-        graceful_shutdown_timeout_seconds: conf.graceful_shutdown_timeout_seconds,
-        max_retries: conf.max_retries,
         ..ServerConf::default()
     }
 }

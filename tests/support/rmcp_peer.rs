@@ -101,7 +101,7 @@ async fn keep(State(log): State<Log>, request: Request, next: Next) -> Response 
         return Response::builder().status(400).body(Body::empty()).expect("a response");
     };
     let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-    let received = Received { headers: head.headers.clone(), body};
+    let received = Received { headers: head.headers.clone(), body };
     log.lock().expect("no test panicked here").push(received);
     next.run(Request::from_parts(head, Body::from(bytes))).await
 }
