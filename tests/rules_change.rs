@@ -32,7 +32,7 @@ struct Behaviour {
 
 type Shared = Arc<Mutex<Behaviour>>;
 
-async fn answer(behaviour: Shared, headers: HeaderMap, request: Value) -> (StatusCode, Json<Value>) {
+fn answer(behaviour: &Shared, headers: &HeaderMap, request: &Value) -> (StatusCode, Json<Value>) {
     let mut behaviour = behaviour.lock().unwrap();
     let id = request["id"].clone();
     if request["method"] == "tools/list" {
@@ -68,8 +68,9 @@ impl Changing {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::clone(&behaviour);
-        let route =
-            post(move |headers: HeaderMap, Json(request): Json<Value>| answer(shared.clone(), headers, request));
+        let route = post(move |headers: HeaderMap, Json(request): Json<Value>| {
+            std::future::ready(answer(&shared, &headers, &request))
+        });
         runtime.spawn(async move { axum::serve(listener, Router::new().route("/mcp", route)).await });
         let gateway = Setup::default().server("alpha", address, lines).start();
         Self { behaviour, gateway, _runtime: runtime }
