@@ -103,3 +103,11 @@ fn sigint_ends_at_once() {
     world.gateway.exit_within(Duration::from_secs(1)).expect("it does not end");
     assert!(world.beta.wait(&held.token(), SOON, |seen| seen.lost.is_some()));
 }
+
+#[test]
+fn a_hangup_changes_nothing() {
+    let world = World::start("");
+    world.gateway.signal("HUP");
+    assert!(support::eventually(SOON, || world.gateway.output().contains("SIGHUP")), "it says nothing");
+    world.assert_passes(&Request::call("beta__echo"), "after SIGHUP");
+}

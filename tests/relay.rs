@@ -67,6 +67,25 @@ fn where_a_request_came_from_is_said_by_the_gateway_alone() {
 }
 
 #[test]
+fn what_a_trusted_proxy_says_of_others_is_kept() {
+    let world = World::start("trusted_proxies = [\"127.0.0.0/8\"]");
+    let request = Request::call("beta__echo")
+        .with("X-Forwarded-For", "192.0.2.1")
+        .with("X-Forwarded-For", "192.0.2.2")
+        .with("X-Forwarded-Host", "mcp.example")
+        .with("X-Forwarded-Proto", "https");
+    world.assert_passes(&request, "forwarded");
+    let seen = &world.seen(&request)[0];
+    let all = |name: &str| {
+        let values = values(&seen.head.fields, name);
+        values.into_iter().map(|value| String::from_utf8_lossy(value).into_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(all("x-forwarded-for"), ["192.0.2.1, 192.0.2.2, 127.0.0.1"]);
+    assert_eq!(all("x-forwarded-host"), ["mcp.example"]);
+    assert_eq!(all("x-forwarded-proto"), ["https"]);
+}
+
+#[test]
 fn hop_by_hop_headers_end_here() {
     let world = world();
     let request = Request::call("beta__echo")

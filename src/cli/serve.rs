@@ -199,7 +199,7 @@ fn reachable(mut address: std::net::SocketAddr) -> std::net::SocketAddr {
     address
 }
 
-/// `SIGTERM` drains, `SIGINT` ends.
+/// `SIGTERM` drains, `SIGINT` ends, `SIGHUP` changes nothing.
 struct Signals {
     lifecycle: Lifecycle,
     drained: mpsc::Sender<()>,
@@ -210,19 +210,24 @@ struct Signals {
 #[async_trait]
 impl ShutdownSignalWatch for Signals {
     async fn recv(&self) -> ShutdownSignal {
-        let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        let watched = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+        let [Ok(mut term), Ok(mut int), Ok(mut hup)] = watched else {
             log::error!("signals cannot be watched; ending");
             return ShutdownSignal::FastShutdown;
         };
-        tokio::select! {
-            _ = int.recv() => {
-                let _ = self.drained.send(());
-                ShutdownSignal::FastShutdown
-            }
-            _ = term.recv() => {
-                self.lifecycle.drains();
-                self.watch_drain();
-                ShutdownSignal::GracefulTerminate
+        loop {
+            tokio::select! {
+                _ = int.recv() => {
+                    let _ = self.drained.send(());
+                    return ShutdownSignal::FastShutdown;
+                }
+                _ = term.recv() => {
+                    self.lifecycle.drains();
+                    self.watch_drain();
+                    return ShutdownSignal::GracefulTerminate;
+                }
+                // Its default would end the process, which nobody who sends it means.
+                _ = hup.recv() => log::warn!("SIGHUP: the configuration is read at the start alone; restart to change it"),
             }
         }
     }

@@ -76,7 +76,9 @@ fn set_forwarded(session: &Session, upstream: &mut RequestHeader, exchange: &Exc
         }
     }
     if let Some(peer) = peer {
-        upstream.append_header(X_FORWARDED_FOR, peer.ip().to_string())?;
+        let before = upstream.headers.get_all(X_FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
+        let hops: Vec<String> = before.map(str::to_owned).chain([peer.ip().to_string()]).collect();
+        upstream.insert_header(X_FORWARDED_FOR, hops.join(", "))?;
     }
     if !upstream.headers.contains_key(X_FORWARDED_PROTO) {
         let is_tls = session.digest().is_some_and(|digest| digest.ssl_digest.is_some());
