@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the runs of real peers: starts the gateway with a configuration and stops it at the end.
 #
 #   start_gateway BINARY CONFIG   CONFIG is the text of the servers; the listeners are added. Sets GATEWAY, its URL.
@@ -14,11 +15,12 @@ start_gateway() {
     "$binary" serve --config "$GATEWAY_DIR/signpost.toml" >"$GATEWAY_DIR/access.log" 2>"$GATEWAY_DIR/stderr.log" &
     GATEWAY_PID=$!
     trap stop_gateway EXIT
+    # shellcheck disable=SC2034  # for those who source this
     GATEWAY="http://127.0.0.1:$port/mcp"
     local tries=0
     until curl -fsS "http://127.0.0.1:$admin/readyz" >/dev/null 2>&1; do
         tries=$((tries + 1))
-        if [ $tries -gt 100 ] || ! kill -0 $GATEWAY_PID 2>/dev/null; then
+        if [ $tries -gt 100 ] || ! kill -0 "$GATEWAY_PID" 2>/dev/null; then
             echo "error: the gateway did not start" >&2
             cat "$GATEWAY_DIR/stderr.log" >&2
             exit 1
@@ -29,8 +31,8 @@ start_gateway() {
 
 stop_gateway() {
     local status=$?
-    kill $GATEWAY_PID 2>/dev/null || true
-    wait $GATEWAY_PID 2>/dev/null || true
+    kill "$GATEWAY_PID" 2>/dev/null || true
+    wait "$GATEWAY_PID" 2>/dev/null || true
     if [ $status != 0 ]; then
         echo "-- the gateway's own words:"
         tail -n 40 "$GATEWAY_DIR/stderr.log" "$GATEWAY_DIR/access.log"

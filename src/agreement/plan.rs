@@ -1,9 +1,11 @@
 //! Which places of a body are looked at for a kind of request.
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use crate::catalog::rules::{ParamKind, ToolRules};
-use crate::protocol::{NamedBy, meta};
+use crate::protocol::decimal::canonical;
+use crate::protocol::{Head, NamedBy, meta};
 use crate::scan::{Capture, Slot, Text, Watch, WatchBuilder};
 
 /// The protected keys (architecture, idea 4): a second spelling of one of these could make two parsers read two requests.
@@ -87,6 +89,22 @@ impl Plan {
     /// Whether the tool's rules declare this header (`Region` of `Mcp-Param-Region`).
     pub fn declares(&self, header: &str) -> bool {
         self.params.iter().any(|param| param.header.eq_ignore_ascii_case(header))
+    }
+
+    /// Whether no parameter is looked at.
+    pub fn is_plain(&self) -> bool {
+        self.params.is_empty()
+    }
+
+    /// The value of a declared parameter by which a call is routed: an integer in its one canonical spelling, so that
+    /// `42.0` goes where the body's `42` belongs. `None` where the header is missing or cannot be decoded.
+    pub fn routed<'h>(&self, header: &str, head: &'h Head) -> Option<Cow<'h, str>> {
+        let said = head.param(header)?.ok()?;
+        let param = self.params.iter().find(|param| param.header.eq_ignore_ascii_case(header))?;
+        match param.kind {
+            Some(ParamKind::Integer) => Some(canonical(&said).map_or(said, Cow::Owned)),
+            _ => Some(said),
+        }
     }
 
     /// The headers that the tool's parameters are mirrored in, as the schema spells them.

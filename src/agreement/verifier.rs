@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::fault::{BodySays, Fault, in_words, quote};
 use super::plan::{Param, Plan};
 use crate::catalog::rules::ParamKind;
-use crate::protocol::decimal::{Equality, integers_equal};
+use crate::protocol::decimal::{Equality, canonical, integers_equal};
 use crate::protocol::{Head, header, meta, method};
 use crate::scan::{Found, Kind, Limits, Scanner, Slot};
 
@@ -262,10 +262,12 @@ fn equal(kind: Option<ParamKind>, said: &str, found: &Found<'_>) -> bool {
         Kind::String => may_be(ParamKind::String) && found.text == said.as_bytes(),
         Kind::True => may_be(ParamKind::Boolean) && said == "true",
         Kind::False => may_be(ParamKind::Boolean) && said == "false",
-        Kind::Number => {
-            may_be(ParamKind::Integer)
-                && std::str::from_utf8(found.text).is_ok_and(|body| integers_equal(said, body) == Equality::Equal)
-        }
+        Kind::Number => std::str::from_utf8(found.text).is_ok_and(|body| match kind {
+            Some(ParamKind::Integer) => integers_equal(said, body) == Equality::Equal,
+            // Where no schema says that it is a number, the header is routed by as it stands.
+            None => canonical(body).as_deref() == Some(said),
+            _ => false,
+        }),
         _ => false,
     }
 }

@@ -4,7 +4,8 @@
 //! who wait for it. Must never let one credential's private list speak for another.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -22,36 +23,53 @@ const STALE_LIFETIMES: u32 = 10;
 const REFETCH_FLOOR: Duration = Duration::from_secs(1);
 /// What servers say (-32020) causes at most one fetch in this time.
 const REVALIDATE_FLOOR: Duration = Duration::from_secs(5);
-/// Callers whose private rules are kept, by server.
-const PRIVATE_VARIANTS: u64 = 1024;
+/// Callers whose private rules are kept, by server, and for how long after they last called.
+const PRIVATE_VARIANTS: u64 = 256;
+const PRIVATE_IDLE: Duration = Duration::from_secs(600);
 
 /// Identifies the credentials that a caller sends to a server: a keyed hash, never the credentials themselves.
 pub type Caller = u128;
 
 /// The rules of all tools of one server, as one list said.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RuleSet {
-    pub tools: HashMap<String, Result<Arc<Plan>, Unlawful>>,
+    pub tools: Tools,
     /// How long the list itself claimed to be fresh.
     pub list_ttl: Duration,
     pub is_public: bool,
     pub fetched: Instant,
 }
 
+/// The tools by name. Lists that say the same share one of these, however many callers have them.
+pub type Tools = Arc<HashMap<String, Result<Arc<Plan>, Unlawful>>>;
+
 /// One server's rules, in as many variants as its answers have scopes.
 #[derive(Debug)]
 pub struct Index {
     ttl: Duration,
-    shared: Arc<Variant>,
+    /// The last list that may be shown to all, whoever asked for it.
+    shared: ArcSwapOption<RuleSet>,
+    anonymous: Arc<Variant>,
     private: moka::sync::Cache<Caller, Arc<Variant>>,
+    tools: Mutex<HashMap<u64, Weak<HashMap<String, Result<Arc<Plan>, Unlawful>>>>>,
+    hasher: RandomState,
 }
 
 /// A fetch of a server's rules, begun only when it is needed; `None` if it failed. Boxed: it is large and rare.
 pub type Fetch<'f> = BoxFuture<'f, Option<RuleSet>>;
 
-/// The rules as one caller, or everybody, sees them.
+/// What may make a request's rules be fetched again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// It disagrees with them: worth a fetch only if the list does not vouch for them any more.
+    Disagrees,
+    /// They do not know its tool.
+    Unlisted,
+}
+
+/// The rules as one caller sees them.
 #[derive(Debug, Default)]
-pub struct Variant {
+struct Variant {
     set: ArcSwapOption<RuleSet>,
     flight: tokio::sync::Mutex<()>,
     times: Mutex<Times>,
@@ -71,21 +89,14 @@ impl RuleSet {
 
 impl Index {
     pub fn new(ttl: Duration) -> Self {
-        Self { ttl, shared: Arc::default(), private: moka::sync::Cache::new(PRIVATE_VARIANTS) }
-    }
-
-    /// The variant that speaks for this caller; `None` is everybody (no credentials go to the server).
-    pub fn variant(&self, caller: Option<Caller>) -> Arc<Variant> {
-        match caller {
-            Some(caller) if !self.shared.serves_all() => self.private.get_with(caller, Arc::default),
-            _ => Arc::clone(&self.shared),
-        }
-    }
-
-    /// Keeps a list that was fetched with credentials but may be shown to all.
-    pub fn share(&self, set: &Arc<RuleSet>) {
-        if set.is_public {
-            self.shared.set.store(Some(Arc::clone(set)));
+        let private = moka::sync::Cache::builder().max_capacity(PRIVATE_VARIANTS).time_to_idle(PRIVATE_IDLE).build();
+        Self {
+            ttl,
+            shared: ArcSwapOption::empty(),
+            anonymous: Arc::default(),
+            private,
+            tools: Mutex::default(),
+            hasher: RandomState::new(),
         }
     }
 
@@ -93,93 +104,138 @@ impl Index {
     /// Old ones are refreshed in the background by a fetch that `refresh` starts.
     pub async fn rules<'f>(
         &self,
-        variant: &Variant,
+        caller: Option<Caller>,
         fetch: impl FnOnce() -> Fetch<'f>,
         refresh: impl FnOnce(),
     ) -> Option<Arc<RuleSet>> {
-        if let Some(set) = variant.set.load_full() {
-            if set.age() <= self.ttl {
-                return Some(set);
-            }
-            if set.age() <= self.ttl * STALE_LIFETIMES {
-                if !variant.failed_lately() {
-                    refresh();
-                }
-                return Some(set);
-            }
+        if let Some(set) = self.at_hand(caller) {
+            return Some(set);
         }
-        variant.fetch(fetch, |set| set.is_some_and(|set| set.age() <= self.ttl)).await
+        let variant = self.variant(caller);
+        let old = variant.set.load_full().filter(|set| set.age() <= self.ttl * STALE_LIFETIMES);
+        if old.is_some() {
+            if !variant.failed_lately() {
+                refresh();
+            }
+            return old;
+        }
+        self.settled(&variant, fetch, |set| set.age() <= self.ttl).await
     }
 
     /// The background's part of [`Index::rules`]: does nothing if a fetch is under way or was just done.
-    pub async fn refresh(&self, variant: &Variant, fetch: Fetch<'_>) {
+    pub async fn refresh(&self, caller: Option<Caller>, fetch: Fetch<'_>) {
+        let variant = self.variant(caller);
         let Ok(_flight) = variant.flight.try_lock() else { return };
         if variant.set.load().as_ref().is_none_or(|set| set.age() > self.ttl) {
-            variant.settle(fetch.await);
+            self.settle(&variant, fetch.await);
         }
+    }
+
+    /// Rules younger than `seen`. `None`: they are as young as they need be, they were fetched again just now, or they
+    /// cannot be had.
+    pub async fn refetch<'f>(
+        &self,
+        caller: Option<Caller>,
+        seen: &RuleSet,
+        doubt: Doubt,
+        fetch: impl FnOnce() -> Fetch<'f>,
+    ) -> Option<Arc<RuleSet>> {
+        if doubt == Doubt::Disagrees && seen.age() <= seen.list_ttl {
+            return None;
+        }
+        let variant = self.variant(caller);
+        let is_newer = |set: &RuleSet| set.fetched > seen.fetched;
+        if let Some(set) = variant.set.load_full().filter(|set| is_newer(set)) {
+            return Some(set);
+        }
+        if !variant.may_refetch(REFETCH_FLOOR) {
+            return None;
+        }
+        self.settled(&variant, fetch, is_newer).await.filter(|set| is_newer(set))
+    }
+
+    /// A server says that our view of its tools is old: whether that should cause a fetch now.
+    pub fn should_revalidate(&self, caller: Option<Caller>) -> bool {
+        self.variant(caller).may_refetch(REVALIDATE_FLOOR)
+    }
+
+    /// Fetches whatever the age of what is there, unless a fetch is under way.
+    pub async fn revalidate(&self, caller: Option<Caller>, fetch: Fetch<'_>) {
+        let variant = self.variant(caller);
+        let Ok(_flight) = variant.flight.try_lock() else { return };
+        self.settle(&variant, fetch.await);
+    }
+
+    /// The one copy of the tools of a list that says this; `build` makes it if there is none.
+    pub fn intern(
+        &self,
+        said: &impl Hash,
+        build: impl FnOnce() -> HashMap<String, Result<Arc<Plan>, Unlawful>>,
+    ) -> Tools {
+        let fingerprint = self.hasher.hash_one(said);
+        let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, tools| tools.strong_count() > 0);
+        if let Some(tools) = known.get(&fingerprint).and_then(Weak::upgrade) {
+            return tools;
+        }
+        let tools = Arc::new(build());
+        known.insert(fingerprint, Arc::downgrade(&tools));
+        tools
+    }
+
+    /// Young rules: the caller's own before those that are shown to all.
+    fn at_hand(&self, caller: Option<Caller>) -> Option<Arc<RuleSet>> {
+        let is_young = |set: &Arc<RuleSet>| set.age() <= self.ttl;
+        let own = match caller {
+            None => self.anonymous.set.load_full(),
+            Some(caller) => self.private.get(&caller).and_then(|variant| variant.set.load_full()),
+        };
+        own.filter(is_young).or_else(|| self.shared.load_full().filter(is_young))
+    }
+
+    fn variant(&self, caller: Option<Caller>) -> Arc<Variant> {
+        match caller {
+            None => Arc::clone(&self.anonymous),
+            Some(caller) => self.private.get_with(caller, Arc::default),
+        }
+    }
+
+    async fn settled<'f>(
+        &self,
+        variant: &Variant,
+        fetch: impl FnOnce() -> Fetch<'f>,
+        is_good: impl Fn(&RuleSet) -> bool,
+    ) -> Option<Arc<RuleSet>> {
+        if variant.failed_lately() {
+            return None;
+        }
+        let _flight = variant.flight.lock().await;
+        let set = variant.set.load_full();
+        if set.as_deref().is_some_and(&is_good) {
+            return set;
+        }
+        // Whoever waited behind a failed fetch must not repeat it.
+        if variant.failed_lately() {
+            return None;
+        }
+        self.settle(variant, fetch().await)
+    }
+
+    fn settle(&self, variant: &Variant, fetched: Option<RuleSet>) -> Option<Arc<RuleSet>> {
+        variant.note_failure(fetched.is_none());
+        let set = Arc::new(fetched?);
+        variant.set.store(Some(Arc::clone(&set)));
+        if set.is_public {
+            self.shared.store(Some(Arc::clone(&set)));
+        }
+        Some(set)
     }
 }
 
 impl Variant {
-    fn serves_all(&self) -> bool {
-        self.set.load().as_ref().is_some_and(|set| set.is_public)
-    }
-
-    /// Rules younger than `seen`, fetched again because a request disagreed with them. `None`: they are as young as the
-    /// list itself allows, they were fetched again just now, or they cannot be had.
-    pub async fn refetch<'f>(&self, seen: &RuleSet, fetch: impl FnOnce() -> Fetch<'f>) -> Option<Arc<RuleSet>> {
-        if seen.age() <= seen.list_ttl {
-            return None;
-        }
-        let is_newer = |set: Option<&RuleSet>| set.is_some_and(|set| set.fetched > seen.fetched);
-        if let Some(set) = self.set.load_full().filter(|set| is_newer(Some(set))) {
-            return Some(set);
-        }
-        if !self.may_refetch(REFETCH_FLOOR) {
-            return None;
-        }
-        self.fetch(fetch, is_newer).await.filter(|set| is_newer(Some(set)))
-    }
-
-    /// A server says that our view of its tools is old: whether that should cause a fetch now.
-    pub fn should_revalidate(&self) -> bool {
-        self.may_refetch(REVALIDATE_FLOOR)
-    }
-
-    /// Forgets how old the rules are not: the next [`Index::refresh`] fetches.
-    pub async fn revalidate(&self, fetch: Fetch<'_>) {
-        let Ok(_flight) = self.flight.try_lock() else { return };
-        self.settle(fetch.await);
-    }
-
-    async fn fetch<'f>(
-        &self,
-        fetch: impl FnOnce() -> Fetch<'f>,
-        is_good: impl Fn(Option<&RuleSet>) -> bool,
-    ) -> Option<Arc<RuleSet>> {
-        if self.failed_lately() {
-            return None;
-        }
-        let _flight = self.flight.lock().await;
-        let set = self.set.load_full();
-        if is_good(set.as_deref()) {
-            return set;
-        }
-        // Whoever waited behind a failed fetch must not repeat it.
-        if self.failed_lately() {
-            return None;
-        }
-        self.settle(fetch().await)
-    }
-
-    fn settle(&self, fetched: Option<RuleSet>) -> Option<Arc<RuleSet>> {
+    fn note_failure(&self, failed: bool) {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        times.failed = fetched.is_none().then(Instant::now);
-        let set = fetched.map(Arc::new);
-        if let Some(set) = &set {
-            self.set.store(Some(Arc::clone(set)));
-        }
-        set
+        times.failed = failed.then(Instant::now);
     }
 
     fn failed_lately(&self) -> bool {
@@ -203,7 +259,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn set(list_ttl: u64, is_public: bool) -> RuleSet {
-        RuleSet { tools: HashMap::new(), list_ttl: Duration::from_secs(list_ttl), is_public, fetched: Instant::now() }
+        RuleSet { tools: Tools::default(), list_ttl: Duration::from_secs(list_ttl), is_public, fetched: Instant::now() }
     }
 
     fn ready(set: Option<RuleSet>) -> Fetch<'static> {
@@ -221,7 +277,6 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_fetch_serves_all_who_wait() {
         let (index, fetches) = (index(), AtomicUsize::new(0));
-        let variant = index.variant(None);
         let fetch = || -> Fetch<'_> {
             Box::pin(async {
                 fetches.fetch_add(1, Ordering::SeqCst);
@@ -229,7 +284,7 @@ mod tests {
                 Some(set(0, true))
             })
         };
-        let waiting = (0..100).map(|_| index.rules(&variant, fetch, || ()));
+        let waiting = (0..100).map(|_| index.rules(None, fetch, || ()));
         let answers = futures::future::join_all(waiting).await;
         assert!(answers.iter().all(Option::is_some));
         assert_eq!(fetches.load(Ordering::SeqCst), 1);
@@ -238,73 +293,104 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_failure_is_remembered_and_then_tried_again() {
         let (index, fetches) = (index(), AtomicUsize::new(0));
-        let variant = index.variant(None);
         let fail = || -> Fetch<'_> {
             Box::pin(async {
                 fetches.fetch_add(1, Ordering::SeqCst);
                 None
             })
         };
-        let waiting = (0..10).map(|_| index.rules(&variant, fail, || ()));
+        let waiting = (0..10).map(|_| index.rules(None, fail, || ()));
         assert!(futures::future::join_all(waiting).await.iter().all(Option::is_none));
         assert_eq!(fetches.load(Ordering::SeqCst), 1);
         tokio::time::advance(FAILED_FOR).await;
-        assert!(index.rules(&variant, fail, || ()).await.is_none());
+        assert!(index.rules(None, fail, || ()).await.is_none());
         assert_eq!(fetches.load(Ordering::SeqCst), 2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn old_rules_serve_while_they_are_refreshed_but_not_for_ever() {
         let (index, refreshes) = (index(), AtomicUsize::new(0));
-        let variant = index.variant(None);
-        let old = index.rules(&variant, || ready(Some(set(0, true))), || ()).await.unwrap();
+        let old = index.rules(None, || ready(Some(set(0, true))), || ()).await.unwrap();
         tokio::time::advance(Duration::from_secs(61)).await;
         let refresh = || {
             refreshes.fetch_add(1, Ordering::SeqCst);
         };
-        let served = index.rules(&variant, never, refresh).await.unwrap();
+        let served = index.rules(None, never, refresh).await.unwrap();
         assert!(Arc::ptr_eq(&old, &served));
         assert_eq!(refreshes.load(Ordering::SeqCst), 1);
-        index.refresh(&variant, ready(Some(set(0, true)))).await;
-        let new = index.rules(&variant, never, refresh).await.unwrap();
+        index.refresh(None, ready(Some(set(0, true)))).await;
+        let new = index.rules(None, never, refresh).await.unwrap();
         assert!(!Arc::ptr_eq(&old, &new));
         tokio::time::advance(Duration::from_secs(601)).await;
-        assert!(index.rules(&variant, || ready(None), refresh).await.is_none());
+        assert!(index.rules(None, || ready(None), refresh).await.is_none());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_disagreement_fetches_again_once_and_not_more_than_once_a_second() {
         let index = index();
-        let variant = index.variant(None);
-        let seen = index.rules(&variant, || ready(Some(set(0, true))), || ()).await.unwrap();
+        let seen = index.rules(None, || ready(Some(set(0, true))), || ()).await.unwrap();
         tokio::time::advance(Duration::from_millis(10)).await;
-        let newer = variant.refetch(&seen, || ready(Some(set(0, true)))).await.unwrap();
+        let newer = index.refetch(None, &seen, Doubt::Disagrees, || ready(Some(set(0, true)))).await.unwrap();
         tokio::time::advance(Duration::from_millis(10)).await;
-        assert!(variant.refetch(&newer, never).await.is_none());
+        assert!(index.refetch(None, &newer, Doubt::Disagrees, never).await.is_none());
         // Whoever disagreed with the first gets the second without a fetch.
-        assert!(variant.refetch(&seen, never).await.is_some());
+        assert!(index.refetch(None, &seen, Doubt::Disagrees, never).await.is_some());
         tokio::time::advance(REFETCH_FLOOR).await;
-        assert!(variant.refetch(&newer, || ready(Some(set(0, true)))).await.is_some());
+        assert!(index.refetch(None, &newer, Doubt::Disagrees, || ready(Some(set(0, true)))).await.is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn rules_as_young_as_their_list_allows_are_not_fetched_again() {
         let index = index();
-        let variant = index.variant(None);
-        let seen = index.rules(&variant, || ready(Some(set(30, true))), || ()).await.unwrap();
+        let seen = index.rules(None, || ready(Some(set(30, true))), || ()).await.unwrap();
         tokio::time::advance(Duration::from_secs(29)).await;
-        assert!(variant.refetch(&seen, never).await.is_none());
+        assert!(index.refetch(None, &seen, Doubt::Disagrees, never).await.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_unlisted_tool_is_looked_for_whatever_the_list_vouches_for() {
+        let index = index();
+        let seen = index.rules(None, || ready(Some(set(3600, true))), || ()).await.unwrap();
+        tokio::time::advance(Duration::from_millis(10)).await;
+        let newer = index.refetch(None, &seen, Doubt::Unlisted, || ready(Some(set(3600, true)))).await;
+        assert!(newer.is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn private_rules_speak_for_their_caller_alone() {
         let index = index();
-        let first = index.variant(Some(1));
-        let set_of_first = index.rules(&first, || ready(Some(set(0, false))), || ()).await.unwrap();
-        index.share(&set_of_first);
-        assert!(index.rules(&index.variant(Some(2)), || ready(None), || ()).await.is_none());
-        assert!(index.rules(&index.variant(Some(1)), never, || ()).await.is_some());
-        index.share(&Arc::new(set(0, true)));
-        assert!(index.rules(&index.variant(Some(2)), never, || ()).await.is_some());
+        assert!(index.rules(Some(1), || ready(Some(set(0, false))), || ()).await.is_some());
+        assert!(index.rules(Some(2), || ready(None), || ()).await.is_none());
+        assert!(index.rules(None, || ready(None), || ()).await.is_none());
+        assert!(index.rules(Some(1), never, || ()).await.is_some());
+        assert!(index.rules(Some(3), || ready(Some(set(0, true))), || ()).await.is_some());
+        assert!(index.rules(Some(4), never, || ()).await.is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_becomes_private_is_kept_for_its_caller_only() {
+        let index = index();
+        index.rules(Some(1), || ready(Some(set(0, true))), || ()).await.unwrap();
+        tokio::time::advance(Duration::from_secs(61)).await;
+        index.refresh(Some(1), ready(Some(set(0, false)))).await;
+        let own = index.rules(Some(1), never, || ()).await.unwrap();
+        assert!(!own.is_public);
+        let of_all = index.rules(None, || ready(Some(set(0, true))), || ()).await.unwrap();
+        assert!(of_all.is_public, "the anonymous caller asks for itself");
+    }
+
+    #[test]
+    fn lists_that_say_the_same_are_kept_once() {
+        let index = index();
+        let first = index.intern(&7, HashMap::new);
+        assert!(Arc::ptr_eq(&first, &index.intern(&7, || unreachable!())));
+        assert!(!Arc::ptr_eq(&first, &index.intern(&8, HashMap::new)));
+        drop(first);
+        let again = std::cell::Cell::new(false);
+        index.intern(&7, || {
+            again.set(true);
+            HashMap::new()
+        });
+        assert!(again.get(), "what nobody uses is forgotten");
     }
 }

@@ -7,4 +7,4 @@ mod index;
 pub mod rules;
 pub mod walk;
 
-pub use index::{Caller, Fetch, Index, RuleSet, Variant};
+pub use index::{Caller, Doubt, Fetch, Index, RuleSet};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::index::RuleSet;
+use super::index::{Index, RuleSet};
 use super::rules::{self, PageError, Scope, ToolRules, Tools, Unlawful};
 use crate::agreement::{Declared, Plan};
 
@@ -49,7 +49,7 @@ where
 }
 
 /// The rules of all tools on these pages of `tools/list`, and what the configuration declares besides them.
-pub fn rules(pages: &[Value], declared: &[Declared]) -> Result<RuleSet, PageError> {
+pub fn rules(pages: &[Value], declared: &[Declared], index: &Index) -> Result<RuleSet, PageError> {
     let mut tools = Tools::default();
     let mut ttl = u64::MAX;
     let mut is_public = true;
@@ -60,8 +60,10 @@ pub fn rules(pages: &[Value], declared: &[Declared]) -> Result<RuleSet, PageErro
         // Without the word `public` nothing is shared.
         is_public &= page.scope == Scope::Public;
     }
+    let said: Vec<Option<&Value>> = pages.iter().map(|page| page.get("tools")).collect();
+    let plans = || tools.iter().map(|(name, rules)| (name.to_owned(), plan(rules, declared))).collect();
     Ok(RuleSet {
-        tools: tools.iter().map(|(name, rules)| (name.to_owned(), plan(rules, declared))).collect(),
+        tools: index.intern(&said, plans),
         list_ttl: Duration::from_millis(ttl),
         is_public,
         fetched: Instant::now(),
@@ -83,7 +85,7 @@ mod tests {
             let index = cursor.map_or(0, |cursor| cursor.parse::<usize>().unwrap_or(0));
             async move { pages.get(index).cloned().ok_or(()) }
         });
-        Ok(rules(&walked.await?, &[]).unwrap())
+        Ok(rules(&walked.await?, &[], &Index::new(Duration::ZERO)).unwrap())
     }
 
     fn tool(name: &str) -> Value {

@@ -224,6 +224,11 @@ impl ShutdownSignalWatch for Signals {
                 _ = term.recv() => {
                     self.lifecycle.drains();
                     self.watch_drain();
+                    let drained = self.drained.clone();
+                    tokio::spawn(async move {
+                        int.recv().await;
+                        let _ = drained.send(());
+                    });
                     return ShutdownSignal::GracefulTerminate;
                 }
                 // Its default would end the process, which nobody who sends it means.

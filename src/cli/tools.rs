@@ -64,7 +64,7 @@ async fn view(config: &Config) -> Result<View, String> {
             view.unavailable.push(server.name.clone());
             continue;
         };
-        for (tool, plan) in rules.tools {
+        for (tool, plan) in rules.tools.iter() {
             let full = if prefix.is_empty() { tool.clone() } else { format!("{prefix}__{tool}") };
             match plan {
                 Ok(plan) => view.tools.push(Tool {
@@ -73,7 +73,11 @@ async fn view(config: &Config) -> Result<View, String> {
                     params: plan.headers().map(str::to_owned).collect(),
                 }),
                 Err(reason) => {
-                    view.left_out.push(LeftOut { tool, server: server.name.clone(), reason: reason.to_string() });
+                    view.left_out.push(LeftOut {
+                        tool: tool.clone(),
+                        server: server.name.clone(),
+                        reason: reason.to_string(),
+                    });
                 }
             }
         }

@@ -245,19 +245,25 @@ fn preflight(session: &Session, exchange: &Exchange) -> Own {
 }
 
 /// The gateway's own bearer token, where one is configured. Compared as keyed hashes, so that time tells nothing.
-fn authenticate(session: &Session, exchange: &Exchange) -> Result<(), Refusal> {
+fn authenticate(session: &mut Session, exchange: &Exchange) -> Result<(), Refusal> {
     let Some(token) = &exchange.snapshot.bearer else { return Ok(()) };
     let hash = |bytes: &[u8]| exchange.snapshot.keyed_hash(&bytes);
-    let sent = session.req_header().headers.get(AUTHORIZATION).map(http::HeaderValue::as_bytes);
+    let mut all = session.req_header().headers.get_all(AUTHORIZATION).iter();
+    let sent = all.next().filter(|_| all.next().is_none()).map(http::HeaderValue::as_bytes);
     let sent =
         sent.and_then(|value| value.split_at_checked(7)).filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
     match sent {
-        Some((_, sent)) if hash(sent) == hash(token.reveal().as_bytes()) => Ok(()),
-        _ => Err(Refusal::Unauthenticated),
+        Some((_, sent)) if hash(sent) == hash(token.reveal().as_bytes()) => {}
+        _ => return Err(Refusal::Unauthenticated),
     }
+    // It was meant for us; no server must see it, whatever is forwarded to it.
+    session.req_header_mut().remove_header(&AUTHORIZATION);
+    Ok(())
 }
 
 /// The socket address of an internet connection.
 pub fn inet(address: Option<&pingora::protocols::l4::socket::SocketAddr>) -> Option<SocketAddr> {
-    address.and_then(|address| address.as_inet()).copied()
+    let address = address.and_then(|address| address.as_inet())?;
+    // A listener on `[::]` sees IPv4 peers as mapped addresses; networks and logs speak of the real ones.
+    Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
 }

@@ -3,13 +3,13 @@
 use bytes::Bytes;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE,
     TRANSFER_ENCODING, VARY,
 };
-use http::{HeaderName, HeaderValue, Version};
+use http::{HeaderName, HeaderValue, StatusCode, Version};
 use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
-use pingora_error::Result;
+use pingora_error::{Error, ErrorType, Result};
 use serde::Deserialize;
 
 use super::exchange::Exchange;
@@ -25,6 +25,11 @@ const PREFLIGHT_AGE: &str = "600";
 
 /// What servers say that is not theirs to say to this gateway's clients.
 const DROPPED: [&str; 5] = ["set-cookie", "alt-svc", "strict-transport-security", "clear-site-data", "mcp-session-id"];
+
+/// What speaks of one connection alone (RFC 9110, 7.6.1), but for what frames the body.
+const HOP_BY_HOP: [&str; 7] =
+    ["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "te", "trailer", "upgrade"];
+const FRAMING: [&str; 2] = ["transfer-encoding", "content-length"];
 
 /// An answer of the gateway's own that is no refusal.
 #[derive(Debug)]
@@ -73,9 +78,16 @@ pub async fn refuse(session: &mut Session, exchange: &mut Exchange, refusal: Ref
     // A body that is not framed as it should be is not read; neither is one that came too slowly or was too large.
     let is_readable = !matches!(
         refusal,
-        Refusal::Framing(_) | Refusal::BodyTooSlow | Refusal::BodyTooLarge { .. } | Refusal::HeadTooLarge { .. }
+        Refusal::Framing(_)
+            | Refusal::BodyTooSlow
+            | Refusal::BodyTooLarge { .. }
+            | Refusal::HeadTooLarge { .. }
+            | Refusal::TooManyFields { .. }
     );
-    if exchange.id.is_none() && is_readable && !session.as_mut().is_body_done() {
+    if !is_readable {
+        // Where one request ends and the next begins is not known, or not worth knowing.
+        session.set_keepalive(None);
+    } else if exchange.id.is_none() && !session.as_mut().is_body_done() {
         let mut peek = Peek::new();
         intake::read_for_id(session, |chunk| peek.see(chunk)).await;
         exchange.id = peek.id().map(Into::into);
@@ -131,6 +143,10 @@ fn allow_origin(head: &mut ResponseHeader, cors: Option<&Cors>) -> Result<()> {
 
 /// The head of a server's answer, on its way to the client.
 pub fn relayed_head(session: &Session, head: &mut ResponseHeader, exchange: &mut Exchange) -> Result<()> {
+    if head.status == StatusCode::SWITCHING_PROTOCOLS {
+        // Nobody asked for another protocol.
+        return Err(Error::new(ErrorType::InvalidHTTPHeader).into_up());
+    }
     drop_foreign(head);
     allow_origin(head, exchange.cors.as_ref())?;
     if is_event_stream(head) {
@@ -147,12 +163,17 @@ pub fn relayed_head(session: &Session, head: &mut ResponseHeader, exchange: &mut
 }
 
 fn drop_foreign(head: &mut ResponseHeader) {
-    for name in DROPPED {
-        head.remove_header(name);
-    }
-    let cors: Vec<HeaderName> =
-        head.headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();
-    for name in cors {
+    let named = head.headers.get_all(CONNECTION).iter().flat_map(|value| value.to_str().unwrap_or_default().split(','));
+    let named: Vec<String> = named.map(|name| name.trim().to_ascii_lowercase()).collect();
+    let is_dropped = |name: &str| {
+        DROPPED.contains(&name)
+            || HOP_BY_HOP.contains(&name)
+            || name.starts_with("access-control-")
+            // What frames the body is pingora's to write anew, whatever the server says of it.
+            || (named.iter().any(|other| other == name) && !FRAMING.contains(&name))
+    };
+    let dropped: Vec<HeaderName> = head.headers.keys().filter(|name| is_dropped(name.as_str())).cloned().collect();
+    for name in dropped {
         head.remove_header(&name);
     }
 }

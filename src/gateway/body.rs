@@ -38,7 +38,7 @@ pub struct Passing {
     max_bytes: u64,
     /// The next chunk was taken in already.
     is_replay_due: bool,
-    _share: Share,
+    share: Share,
 }
 
 /// Why a passing body is stopped.
@@ -46,13 +46,15 @@ pub struct Passing {
 pub enum Stop {
     Fault(Fault),
     TooLarge,
+    /// Too much is withheld of this and other bodies.
+    Overloaded,
 }
 
 impl Passing {
     /// What was read ahead was already fed to the verifier.
     pub fn new(verifier: Verifier, ahead: Ahead, max_bytes: u64) -> Self {
         let Ahead { bytes, share, is_replayed, .. } = ahead;
-        Self { verifier, withheld: bytes, at: 0, max_bytes, is_replay_due: is_replayed, _share: share }
+        Self { verifier, withheld: bytes, at: 0, max_bytes, is_replay_due: is_replayed, share }
     }
 
     pub fn id(&self) -> Option<&str> {
@@ -66,6 +68,9 @@ impl Passing {
             self.withheld.extend_from_slice(chunk);
             if self.at + self.withheld.len() as u64 > self.max_bytes {
                 return Err(Stop::TooLarge);
+            }
+            if !self.share.resize(self.withheld.len()) {
+                return Err(Stop::Overloaded);
             }
             self.verifier.feed(head, chunk);
         }
@@ -85,7 +90,9 @@ impl Passing {
 
     fn release(&mut self, bytes: usize) -> Bytes {
         self.at += bytes as u64;
-        self.withheld.split_to(bytes).freeze()
+        let released = self.withheld.split_to(bytes).freeze();
+        self.share.resize(self.withheld.len());
+        released
     }
 }
 

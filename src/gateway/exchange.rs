@@ -10,6 +10,7 @@ use super::snapshot::Snapshot;
 use crate::policy::Cors;
 use crate::protocol::{Head, Method};
 use crate::refusal::Refusal;
+use crate::sockets::answer::Sending;
 use crate::telemetry::UpstreamOutcome;
 
 /// What pingora carries from phase to phase.
@@ -28,6 +29,8 @@ pub struct Exchange {
     pub refusal: Option<Refusal>,
     pub times: Times,
     pub answer: AnswerNotes,
+    /// The upstream connection's word on whether the request is still being sent.
+    pub sending: Option<Sending>,
 }
 
 /// Where a request goes.
@@ -74,6 +77,7 @@ impl Exchange {
             refusal: None,
             times: Times::default(),
             answer: AnswerNotes::default(),
+            sending: None,
         }
     }
 

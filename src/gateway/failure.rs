@@ -10,12 +10,17 @@ use super::body::Body;
 use super::exchange::Exchange;
 use super::forward::REFUSED;
 use crate::refusal::Refusal;
+use crate::sockets::answer::Late;
 use crate::telemetry::UpstreamOutcome;
 
 /// Answers a request whose relay failed, if its client can still be answered.
 pub async fn answer(session: &mut Session, error: &Error, exchange: &mut Exchange) -> FailToProxy {
     let closed = FailToProxy { error_code: 0, can_reuse_downstream: false };
     let has_begun = session.response_written().is_some_and(|head| !head.status.is_informational());
+    // What was refused and could not be told is refused all the same.
+    if exchange.refusal.is_some() && *error.etype() != REFUSED {
+        return closed;
+    }
     let Some(refusal) = refusal(error, exchange) else { return closed };
     exchange.answer.outcome.get_or_insert(outcome(&refusal));
     if has_begun {
@@ -70,14 +75,18 @@ fn upstream(error: &Error, exchange: &Exchange) -> Refusal {
         | ErrorType::SocketError
         | ErrorType::BindError => Refusal::Unreachable { server },
         ErrorType::ReadTimedout | ErrorType::WriteTimedout => Refusal::Silent { server },
-        _ if is_late(error) => Refusal::Silent { server },
-        _ => Refusal::BrokeOff { server },
+        _ => match late(error) {
+            Some(Late::Client) => Refusal::BodyTooSlow,
+            Some(Late::Server) => Refusal::Silent { server },
+            None => Refusal::BrokeOff { server },
+        },
     }
 }
 
-/// Whether the connection was given up because the server was silent ([`crate::sockets::answer`]).
-fn is_late(error: &Error) -> bool {
-    error.root_cause().downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::TimedOut)
+/// Who was late, if the connection was given up for that ([`crate::sockets::answer`]).
+fn late(error: &Error) -> Option<Late> {
+    let cause = error.root_cause().downcast_ref::<io::Error>()?;
+    cause.get_ref()?.downcast_ref::<Late>().copied()
 }
 
 fn outcome(refusal: &Refusal) -> UpstreamOutcome {

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, COOKIE, EXPECT, FORWARDED, HOST, ORIGIN, PROXY_AUTHORIZATION};
 use http::{HeaderName, HeaderValue};
 use pingora::http::RequestHeader;
+use pingora::protocols::Digest;
 use pingora::proxy::Session;
 use pingora_error::{Error, ErrorType, Result};
 
@@ -12,11 +13,13 @@ use super::body::{Body, Stop};
 use super::exchange::Exchange;
 use super::server::Server;
 use crate::protocol::{header, sentinel};
-use crate::refusal::Refusal;
+use crate::refusal::{Limit, Refusal};
+use crate::sockets::answer::Sending;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 const SESSION_ID: HeaderName = HeaderName::from_static(header::SESSION_ID);
 
 /// Never forwarded, unless the server's `credential_headers` name them and its `authorization` is `forward`.
@@ -71,7 +74,10 @@ fn set_forwarded(session: &Session, upstream: &mut RequestHeader, exchange: &Exc
     let peer = inet(session.client_addr());
     let is_trusted = exchange.snapshot.is_trusted(peer);
     if !is_trusted {
-        for name in [X_FORWARDED_FOR, X_FORWARDED_PROTO, X_FORWARDED_HOST, FORWARDED] {
+        let is_hearsay =
+            |name: &HeaderName| name.as_str().starts_with("x-forwarded-") || *name == X_REAL_IP || *name == FORWARDED;
+        let hearsay: Vec<HeaderName> = upstream.headers.keys().filter(|name| is_hearsay(name)).cloned().collect();
+        for name in hearsay {
             upstream.remove_header(&name);
         }
     }
@@ -94,8 +100,19 @@ fn set_forwarded(session: &Session, upstream: &mut RequestHeader, exchange: &Exc
     Ok(())
 }
 
+/// The signal of a connection on which a request begins to be sent.
+pub fn sending_on(digest: &Digest) -> Option<Sending> {
+    let data = digest.proxy_digest.as_ref()?.user_data.as_ref()?;
+    let sending = data.downcast_ref::<Sending>()?.clone();
+    sending.begin();
+    Some(sending)
+}
+
 /// The next bytes of the body: those that may leave.
 pub fn request_body(session: &Session, body: &mut Option<Bytes>, is_end: bool, exchange: &mut Exchange) -> Result<()> {
+    if let Some(sending) = exchange.sending.as_ref().filter(|_| is_end) {
+        sending.end();
+    }
     let Exchange { body: state, head, started, .. } = &mut *exchange;
     match state {
         Body::Judged { .. } => {
@@ -136,6 +153,7 @@ fn note(exchange: &mut Exchange, stop: Stop) {
     }
     exchange.refusal = Some(match stop {
         Stop::Fault(fault) => Refusal::Body(fault),
+        Stop::Overloaded => Refusal::Overloaded(Limit::BufferedBytes),
         Stop::TooLarge => Refusal::BodyTooLarge { limit: exchange.snapshot.limits.max_body_bytes },
     });
 }

@@ -115,13 +115,18 @@ pub async fn read_for_id(session: &mut Session, mut see: impl FnMut(&[u8])) {
     }
     let reading = async {
         let mut taken = 0;
-        while let Ok(Some(chunk)) = session.read_request_body().await {
+        while let Some(chunk) = session.read_request_body().await? {
             see(&chunk);
             taken += chunk.len();
             if taken > READ_AHEAD {
-                return;
+                break;
             }
         }
+        Ok::<_, Box<pingora_error::Error>>(())
     };
-    let _ = tokio::time::timeout(Duration::from_millis(500), reading).await;
+    let read = tokio::time::timeout(Duration::from_millis(500), reading).await;
+    if !matches!(read, Ok(Ok(()))) {
+        // Where the body ends is not known, so neither is where the next request begins.
+        session.set_keepalive(None);
+    }
 }

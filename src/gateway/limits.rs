@@ -50,6 +50,20 @@ impl Share {
     }
 }
 
+impl Share {
+    /// Takes or gives back until `amount` is held; false, and nothing changed, past the limit.
+    pub fn resize(&mut self, amount: usize) -> bool {
+        if amount >= self.amount {
+            return self.grow(amount - self.amount);
+        }
+        let less = self.amount - amount;
+        self.amount = amount;
+        self.budget.used.fetch_sub(less, Ordering::AcqRel);
+        self.budget.gauge.sub(i64::try_from(less).unwrap_or(i64::MAX));
+        true
+    }
+}
+
 impl Drop for Share {
     fn drop(&mut self) {
         self.budget.used.fetch_sub(self.amount, Ordering::AcqRel);
@@ -69,6 +83,9 @@ mod tests {
         assert!(!first.grow(5));
         assert!(first.grow(4));
         assert_eq!((budget.used(), budget.gauge.get()), (10, 10));
+        assert!(!first.resize(11));
+        assert!(first.resize(3));
+        assert_eq!((budget.used(), budget.gauge.get()), (3, 3));
         drop(first);
         assert_eq!((budget.used(), budget.gauge.get()), (0, 0));
         assert!(budget.take(10).is_some());

@@ -3,6 +3,7 @@
 //! Asked anew for each request; nothing is kept. Items come in the order of the configuration, each server's in its own
 //! order, with the names and URIs by which they can be asked for at this endpoint.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -103,7 +104,7 @@ impl List {
         let listed = pages.iter().filter_map(|page| page.get(self.member())?.as_array()).flatten();
         let lawful = lawful_tools(pages);
         let is_shown = |item: &Value| {
-            self != Self::Tools || item.get("name").and_then(Value::as_str).is_some_and(|name| lawful.contains(&name))
+            self != Self::Tools || item.get("name").and_then(Value::as_str).is_some_and(|name| lawful.contains(name))
         };
         listed
             .filter(|item| is_shown(item))
@@ -132,7 +133,7 @@ impl List {
 }
 
 /// The names of the tools that may be listed: "MUST exclude" those whose headers break the rules, and doubled names.
-fn lawful_tools(pages: &[Value]) -> Vec<&str> {
+fn lawful_tools(pages: &[Value]) -> HashSet<&str> {
     let mut tools = rules::Tools::default();
     for page in pages {
         if let Ok(page) = rules::page(page) {

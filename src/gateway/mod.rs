@@ -113,10 +113,11 @@ impl ProxyHttp for Gateway {
         _reused: bool,
         _peer: &HttpPeer,
         _fd: std::os::unix::io::RawFd,
-        _digest: Option<&Digest>,
+        digest: Option<&Digest>,
         exchange: &mut Exchange,
     ) -> Result<()> {
         exchange.times.connected = Some(Instant::now());
+        exchange.sending = digest.and_then(forward::sending_on);
         Ok(())
     }
 

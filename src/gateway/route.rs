@@ -9,7 +9,7 @@ use super::exchange::Target;
 use super::server::{Known, Server};
 use super::snapshot::Snapshot;
 use crate::agreement::Plan;
-use crate::catalog::{Caller, RuleSet};
+use crate::catalog::{Caller, Doubt, RuleSet};
 use crate::protocol::{Head, Method, NamedBy};
 use crate::refusal::Refusal;
 use crate::routing::{Choice, Door};
@@ -96,7 +96,7 @@ impl Asked {
         seen: &RuleSet,
     ) -> Result<Option<Decision>, Refusal> {
         let tool = self.name.clone().unwrap_or_default();
-        match self.server.know_better(seen, &tool, &self.credentials, self.caller).await {
+        match self.server.know_better((seen, Doubt::Disagrees), &tool, &self.credentials, self.caller).await {
             Some(known) => self.settle(snapshot, head, known).map(Some),
             None => Ok(None),
         }
@@ -104,7 +104,7 @@ impl Asked {
 
     async fn look_again_if_unlisted(&self, known: Known, tool: &str) -> Known {
         let Known::Unlisted { from } = &known else { return known };
-        let better = self.server.know_better(from, tool, &self.credentials, self.caller).await;
+        let better = self.server.know_better((from, Doubt::Unlisted), tool, &self.credentials, self.caller).await;
         better.unwrap_or(known)
     }
 
@@ -115,7 +115,7 @@ impl Asked {
         };
         // The tool may declare the header since we looked.
         let tool = self.name.clone().unwrap_or_default();
-        match self.server.know_better(seen, &tool, &self.credentials, self.caller).await {
+        match self.server.know_better((seen, Doubt::Disagrees), &tool, &self.credentials, self.caller).await {
             Some(known) => self.settle(snapshot, head, known),
             None => Err(Refusal::Undeclared { header }),
         }
@@ -127,6 +127,10 @@ impl Asked {
         }
         let (plan, rules) = match known {
             Known::Plan { plan, from } => (plan, from),
+            // Nobody knows where a call of such a tool belongs.
+            Known::Unlisted { .. } if self.server.has_routes && self.server.declared_plan.is_plain() => {
+                return Err(Refusal::NoServer { name: head.name().unwrap_or_default().to_owned() });
+            }
             Known::Unlisted { from } => (Arc::clone(&self.server.declared_plan), Some(from)),
             Known::Unlawful => return Err(Refusal::NoServer { name: head.name().unwrap_or_default().to_owned() }),
             Known::NotToBeHad if self.server.has_routes => {
@@ -158,7 +162,7 @@ impl Asked {
         };
         // Only what the tool's rules declare will be proven; a value that cannot be decoded will be refused.
         let declared = routes.params().filter(|header| plan.declares(header));
-        let values: Vec<_> = declared.filter_map(|header| Some((header, head.param(header)?.ok()?))).collect();
+        let values: Vec<_> = declared.filter_map(|header| Some((header, plan.routed(header, head)?))).collect();
         let value = |header: &str| {
             values.iter().find(|(name, _)| name.eq_ignore_ascii_case(header)).map(|(_, value)| value.as_ref())
         };

@@ -7,19 +7,24 @@ use std::time::Duration;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::snapshot::BuildError;
 use crate::agreement::{Declared, Plan};
 use crate::catalog::rules::{PageError, ToolRules};
 use crate::catalog::walk::{self, WalkError};
-use crate::catalog::{Caller, Fetch, Index, RuleSet};
+use crate::catalog::{Caller, Doubt, Fetch, Index, RuleSet};
 use crate::config;
 use crate::protocol::code;
+use crate::sockets::answer::Patience;
 use crate::telemetry::{Metrics, ServerMetrics};
 use crate::upstream::{Endpoint, OwnClient, OwnError, OwnRequest, Pool, Timeouts};
 
-/// Bytes of all pages of one list.
-const MAX_LIST: usize = 32 * 1024 * 1024;
+/// Bytes of all pages of one list, and lists that are walked at once.
+const MAX_LIST: usize = 8 * 1024 * 1024;
+const MAX_WALKS: usize = 4;
+/// Refused tools that are named in the log.
+const SAID: usize = 10;
 
 /// One server.
 #[derive(Debug)]
@@ -45,7 +50,16 @@ pub struct Server {
     pub declared_plan: Arc<Plan>,
     pub metrics: Arc<ServerMetrics>,
     list_time: Duration,
+    walks: Semaphore,
     client: Arc<OwnClient>,
+}
+
+/// What all servers of a configuration share.
+#[derive(Debug)]
+pub struct Surroundings {
+    pub metrics: Arc<Metrics>,
+    pub client: Arc<OwnClient>,
+    pub body_time: Duration,
 }
 
 /// What is known of the parameters of the tool that is called.
@@ -89,18 +103,11 @@ impl ListError {
 }
 
 impl Server {
-    pub fn build(
-        index: usize,
-        config: &config::Server,
-        metrics: &Metrics,
-        client: Arc<OwnClient>,
-    ) -> Result<Self, BuildError> {
+    pub fn build(index: usize, config: &config::Server, surroundings: &Surroundings) -> Result<Self, BuildError> {
         let fail = |what| BuildError::Server { server: config.name.clone(), what };
-        let timeouts = Timeouts {
-            connect: config.timeouts.connect,
-            response: config.timeouts.response,
-            idle: config.timeouts.idle,
-        };
+        let patience =
+            Patience { response: config.timeouts.response, idle: config.timeouts.idle, body: surroundings.body_time };
+        let timeouts = Timeouts { connect: config.timeouts.connect, patience };
         let pool = |name: &str, urls: &[config::Endpoint]| {
             let endpoints = urls.iter().map(|url| Endpoint::new(url, timeouts, index as u64));
             let endpoints =
@@ -130,10 +137,11 @@ impl Server {
             rules: Index::new(config.rules_ttl),
             declared_plan: Plan::for_tool(&ToolRules::default(), &declared),
             declared,
-            metrics: metrics.server(&config.name, pools.iter().map(|pool| pool.name.as_str())),
+            metrics: surroundings.metrics.server(&config.name, pools.iter().map(|pool| pool.name.as_str())),
             list_time: config.timeouts.list,
+            walks: Semaphore::new(MAX_WALKS),
             pools,
-            client,
+            client: Arc::clone(&surroundings.client),
         })
     }
 
@@ -156,39 +164,34 @@ impl Server {
 
     /// What is known of a tool's parameters; fetches the server's list when it must.
     pub async fn know(self: &Arc<Self>, tool: &str, credentials: &HeaderMap, caller: Option<Caller>) -> Known {
-        let variant = self.rules.variant(caller);
         let refresh = || {
-            let (server, variant, credentials) = (Arc::clone(self), Arc::clone(&variant), credentials.clone());
-            tokio::spawn(async move { server.rules.refresh(&variant, server.fetch(&credentials)).await });
+            let (server, credentials) = (Arc::clone(self), credentials.clone());
+            tokio::spawn(async move { server.rules.refresh(caller, server.fetch(&credentials)).await });
         };
-        match self.rules.rules(&variant, || self.fetch(credentials), refresh).await {
+        match self.rules.rules(caller, || self.fetch(credentials), refresh).await {
             None if !self.declared.is_empty() => Known::Plan { plan: Arc::clone(&self.declared_plan), from: None },
             None => Known::NotToBeHad,
-            Some(set) => {
-                self.rules.share(&set);
-                known(set, tool)
-            }
+            Some(set) => known(set, tool),
         }
     }
 
-    /// Looks again, with rules younger than those a request disagreed with; `None` where there are none.
+    /// Looks again, with rules younger than those that gave rise to doubt; `None` where there are none.
     pub async fn know_better(
         self: &Arc<Self>,
-        seen: &RuleSet,
+        (seen, doubt): (&RuleSet, Doubt),
         tool: &str,
         credentials: &HeaderMap,
         caller: Option<Caller>,
     ) -> Option<Known> {
-        let newer = self.rules.variant(caller).refetch(seen, || self.fetch(credentials)).await?;
+        let newer = self.rules.refetch(caller, seen, doubt, || self.fetch(credentials)).await?;
         Some(known(newer, tool))
     }
 
     /// The server says (-32020) that its tools changed: our rules are fetched again, in the background.
     pub fn revalidate(self: &Arc<Self>, credentials: HeaderMap, caller: Option<Caller>) {
-        let variant = self.rules.variant(caller);
-        if variant.should_revalidate() {
+        if self.rules.should_revalidate(caller) {
             let server = Arc::clone(self);
-            tokio::spawn(async move { variant.revalidate(server.fetch(&credentials)).await });
+            tokio::spawn(async move { server.rules.revalidate(caller, server.fetch(&credentials)).await });
         }
     }
 
@@ -218,7 +221,7 @@ impl Server {
 
     async fn walk(&self, credentials: &HeaderMap) -> Result<RuleSet, ListError> {
         let pages = self.list("tools/list", credentials).await?;
-        Ok(walk::rules(&pages, &self.declared)?)
+        Ok(walk::rules(&pages, &self.declared, &self.rules)?)
     }
 
     /// All pages of one of this server's lists, within its time and a bound on bytes.
@@ -228,6 +231,8 @@ impl Server {
     }
 
     async fn pages(&self, method: &str, credentials: &HeaderMap) -> Result<Vec<Value>, ListError> {
+        // A list may be large; who waits here waits within the list's time.
+        let _walk = self.walks.acquire().await;
         let (_, endpoint) = self.pool(self.lists_pool).ok_or(ListError::NoPool)?.pick();
         let mut headers = self.own_headers.clone();
         headers.extend(credentials.clone());
@@ -243,12 +248,15 @@ impl Server {
         Ok(walk::pages(page).await?)
     }
 
-    /// "Clients SHOULD log a warning when rejecting a tool definition."
+    /// "Clients SHOULD log a warning when rejecting a tool definition": the first few by name, the others by number.
     fn say_unlawful(&self, set: &RuleSet) {
-        for (tool, plan) in &set.tools {
-            if let Err(reason) = plan {
-                log::warn!("server {}: tool {} is refused: {reason}", self.name, crate::agreement::quote(tool));
-            }
+        let unlawful = || set.tools.iter().filter_map(|(tool, plan)| Some((tool, plan.as_ref().err()?)));
+        for (tool, reason) in unlawful().take(SAID) {
+            log::warn!("server {}: tool {} is refused: {reason}", self.name, crate::agreement::quote(tool));
+        }
+        let others = unlawful().count().saturating_sub(SAID);
+        if others > 0 {
+            log::warn!("server {}: {others} more tools are refused", self.name);
         }
     }
 }

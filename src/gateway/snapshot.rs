@@ -9,13 +9,12 @@ use http::HeaderMap;
 use ipnet::IpNet;
 
 use super::limits::Budget;
-use super::server::Server;
+use super::server::{Server, Surroundings};
 use crate::catalog::Caller;
 use crate::config::{self, Config};
 use crate::policy::Policy;
 use crate::routing::Table;
 use crate::telemetry::Metrics;
-use crate::upstream::OwnClient;
 
 /// Everything that a request needs to know.
 #[derive(Debug)]
@@ -59,12 +58,10 @@ pub enum BuildError {
 impl Snapshot {
     pub fn build(config: &Config, metrics: Arc<Metrics>) -> Result<Self, BuildError> {
         let gateway = &config.gateway;
-        let client = Arc::new(OwnClient::default());
-        let servers = config
-            .servers
-            .iter()
-            .enumerate()
-            .map(|(index, server)| Server::build(index, server, &metrics, Arc::clone(&client)).map(Arc::new));
+        let surroundings =
+            Surroundings { metrics: Arc::clone(&metrics), client: Arc::default(), body_time: gateway.timeouts.body };
+        let servers = config.servers.iter().enumerate();
+        let servers = servers.map(|(index, server)| Server::build(index, server, &surroundings).map(Arc::new));
         Ok(Self {
             policy: policy(gateway),
             table: Table::new(config),

@@ -20,7 +20,7 @@ pub fn check(head: &Parts) -> Result<(), Refusal> {
         return Err(Refusal::Framing("Content-Length must be one plain number"));
     }
     check_transfer_coding(headers)?;
-    if connection_names_protocol_header(headers) {
+    if connection_names_judged_header(headers) {
         return Err(Refusal::Connection);
     }
     Ok(())
@@ -43,14 +43,16 @@ fn check_transfer_coding(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A header that `Connection` names is stripped on the way, so the server would not see what was verified.
-fn connection_names_protocol_header(headers: &HeaderMap) -> bool {
+/// What was judged here must reach the server: a header that `Connection` names is stripped on the way.
+const JUDGED: [&[u8]; 4] = [b"content-type", b"accept", b"content-encoding", b"host"];
+
+fn connection_names_judged_header(headers: &HeaderMap) -> bool {
     headers.get_all(CONNECTION).iter().any(|value| {
         value.as_bytes().split(|byte| *byte == b',').any(|option| {
             let option = option.trim_ascii();
-            option
-                .get(..header::PREFIX.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(header::PREFIX.as_bytes()))
+            let start = option.get(..header::PREFIX.len()).unwrap_or_default();
+            start.eq_ignore_ascii_case(header::PREFIX.as_bytes())
+                || JUDGED.iter().any(|name| option.eq_ignore_ascii_case(name))
         })
     })
 }

@@ -47,12 +47,15 @@ fn is_loopback_origin(origin: &str) -> bool {
     rest.is_some_and(|host| is_loopback_name(without_port(host)))
 }
 
-/// The host of `host[:port]`, brackets of IPv6 kept off.
+/// The host of `host[:port]`, brackets of IPv6 kept off; what is neither is left as it stands, and is nobody's name.
 pub(super) fn without_port(host: &str) -> &str {
-    if let Some(rest) = host.strip_prefix('[') {
-        return rest.split_once(']').map_or(rest, |(name, _)| name);
-    }
-    host.split_once(':').map_or(host, |(name, _)| name)
+    let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((name, "")) => (name, "0"),
+        Some((name, rest)) => (name, rest.strip_prefix(':').unwrap_or("x")),
+        None => host.split_once(':').unwrap_or((host, "0")),
+    };
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    if is_port { name } else { host }
 }
 
 pub(super) fn is_loopback_name(name: &str) -> bool {

@@ -44,7 +44,7 @@ fn framing_that_two_parsers_could_read_differently() {
     for pairs in unlawful {
         assert!(matches!(check_framing(&head(pairs)), Err(Refusal::Framing(_))), "{pairs:?}");
     }
-    for named in ["close,Mcp-Name", "MCP-Protocol-Version"] {
+    for named in ["close,Mcp-Name", "MCP-Protocol-Version", "keep-alive, Content-Type"] {
         assert_eq!(check_framing(&head(&[("host", "a"), ("connection", named)])), Err(Refusal::Connection), "{named}");
     }
 }
@@ -88,10 +88,18 @@ fn origins_and_hosts() {
     for host in ["localhost:8080", "127.0.0.1", "[::1]:8080", "mcp.internal"] {
         assert_eq!(caller(&[("host", host), ("origin", "http://[::1]:1")], true), Ok(true), "{host}");
     }
-    for origin in ["http://localhost.evil.example", "http://evil.example", "file://localhost"] {
+    for origin in [
+        "http://localhost:1@evil.example",
+        "http://localhost:evil",
+        "http://localhost.evil.example",
+        "http://evil.example",
+        "file://localhost",
+    ] {
         assert_eq!(caller(&[("host", "localhost"), ("origin", origin)], true), Err(Refusal::Origin), "{origin}");
     }
-    assert_eq!(caller(&[("host", "evil.example")], true), Err(Refusal::Host));
+    for host in ["evil.example", "localhost:evil"] {
+        assert_eq!(caller(&[("host", host)], true), Err(Refusal::Host), "{host}");
+    }
 }
 
 #[test]

@@ -27,6 +27,22 @@ pub fn integers_equal(header: &str, body: &str) -> Equality {
     }
 }
 
+/// The one spelling of an integer by which it is routed: plain digits, a minus where it is negative. `None` for what is no
+/// integer, and for more digits than anyone routes by.
+pub fn canonical(text: &str) -> Option<String> {
+    let integer = Integer::parse(text)?;
+    let zeros = usize::try_from(integer.power).ok().filter(|zeros| *zeros <= MAX_CANONICAL)?;
+    let digits: String = integer.digits().map(|digit| char::from(*digit)).collect();
+    if digits.is_empty() {
+        return Some("0".to_owned());
+    }
+    let sign = if integer.negative { "-" } else { "" };
+    (digits.len() + zeros <= MAX_CANONICAL).then(|| format!("{sign}{digits}{}", "0".repeat(zeros)))
+}
+
+/// Digits of a canonical spelling; a 64-bit integer has 19.
+const MAX_CANONICAL: usize = 40;
+
 /// `digits` (whole, then fraction, zeros at both ends left out) times ten to the `power`; no digits are zero.
 struct Integer<'a> {
     negative: bool,
@@ -139,6 +155,26 @@ mod tests {
     use super::*;
     use num_bigint::BigInt;
     use proptest::prelude::*;
+
+    #[test]
+    fn every_spelling_of_an_integer_has_one_canonical_form() {
+        for (text, expected) in [
+            ("42", "42"),
+            ("42.0", "42"),
+            ("4.2e1", "42"),
+            ("420e-1", "42"),
+            ("-0", "0"),
+            ("0e9", "0"),
+            ("-7.00", "-7"),
+            ("1e3", "1000"),
+        ] {
+            assert_eq!(canonical(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["42.5", "042", "x", "", "1e41", "1e999999999999", "1e-1"] {
+            assert_eq!(canonical(text), None, "{text}");
+        }
+        assert_eq!(canonical(&"9".repeat(40)).map(|text| text.len()), Some(40));
+    }
 
     #[test]
     fn a_table_of_spellings() {

@@ -41,6 +41,9 @@ pub enum HeadFault {
     Undecodable(&'static str, sentinel::BadSentinel),
     #[error("protocol version {0:?} is not spoken here")]
     Version(String),
+    /// Gateways of other kinds (CGI, WSGI) make one header of `Mcp_Name` and `Mcp-Name`.
+    #[error("the header {0} is spelt with an underscore; write it with a hyphen")]
+    Underscore(String),
     #[error("the header Mcp-Name is empty; name what is asked for")]
     EmptyName,
 }
@@ -111,6 +114,9 @@ impl Seen {
         let mut seen = Self::default();
         let mut before: Option<&HeaderName> = None;
         for (name, value) in headers {
+            if name.as_str().starts_with("mcp_") {
+                return Err(HeadFault::Underscore(name.as_str().to_owned()));
+            }
             if !name.as_str().starts_with(header::PREFIX) {
                 continue;
             }
@@ -230,6 +236,12 @@ mod tests {
             let fault = Head::read(&map(&[CALL[0], CALL[1], ("mcp-name", value)])).unwrap_err();
             assert_eq!(fault == HeadFault::EmptyName, empty, "{value}: {fault}");
         }
+    }
+
+    #[test]
+    fn a_spelling_that_others_take_for_the_header_is_refused() {
+        let fault = Head::read(&call_with(&[("mcp_name", "beta__x")])).unwrap_err();
+        assert_eq!(fault, HeadFault::Underscore("mcp_name".into()));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub enum Refusal {
     Origin,
     Host,
     Framing(&'static str),
-    /// `Connection` names a header of the protocol, which would be stripped on the way.
+    /// `Connection` names a header that was judged here; it would be stripped on the way.
     Connection,
     BodyTooLarge {
         limit: u64,
@@ -228,7 +228,7 @@ impl Refusal {
             Self::Origin => (403, "this Origin is not allowed".to_owned()),
             Self::Host => (403, "this Host is not served here".to_owned()),
             Self::Framing(why) => (400, (*why).to_owned()),
-            Self::Connection => (400, "Connection must not name a header of the protocol".to_owned()),
+            Self::Connection => (400, "Connection must not name a header that the server needs".to_owned()),
             Self::BodyTooLarge { limit } => (413, format!("the body is larger than {limit} bytes")),
             Self::HeadTooLarge { limit } => (431, format!("the head is larger than {limit} bytes")),
             Self::TooManyFields { limit } => (431, format!("the head has more than {limit} fields")),

@@ -31,6 +31,14 @@ pub trait Guard: Debug + Send + Sync + Unpin + 'static {
     /// Bytes were written.
     fn written(&mut self, bytes: usize);
 
+    /// The peer takes nothing of what is to be written.
+    fn blocked(&mut self) {}
+
+    /// What the guard has to tell those who only see the stream.
+    fn digest(&self) -> Option<Arc<ProxyDigest>> {
+        None
+    }
+
     /// Nothing is there to read: is it too late? Must arrange to be woken when it will be.
     fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<Objection>;
 }
@@ -52,6 +60,14 @@ pub struct Guarded<G> {
 impl<G: Guard> Guarded<G> {
     pub fn new(stream: Stream, guard: G) -> Self {
         Self { stream, guard }
+    }
+
+    fn note(&mut self, written: &Poll<io::Result<usize>>) {
+        match written {
+            Poll::Ready(Ok(bytes)) => self.guard.written(*bytes),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.guard.blocked(),
+        }
     }
 
     /// Says the last words, as far as the socket takes them at once, and gives the error on.
@@ -88,9 +104,7 @@ impl<G: Guard> AsyncWrite for Guarded<G> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write(cx, buf);
-        if let Poll::Ready(Ok(bytes)) = &written {
-            this.guard.written(*bytes);
-        }
+        this.note(&written);
         written
     }
 
@@ -101,9 +115,7 @@ impl<G: Guard> AsyncWrite for Guarded<G> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write_vectored(cx, bufs);
-        if let Poll::Ready(Ok(bytes)) = &written {
-            this.guard.written(*bytes);
-        }
+        this.note(&written);
         written
     }
 
@@ -162,7 +174,7 @@ impl<G: Guard> GetTimingDigest for Guarded<G> {
 
 impl<G: Guard> GetProxyDigest for Guarded<G> {
     fn get_proxy_digest(&self) -> Option<Arc<ProxyDigest>> {
-        self.stream.get_proxy_digest()
+        self.guard.digest().or_else(|| self.stream.get_proxy_digest())
     }
 }
 

@@ -14,21 +14,20 @@ use pingora::protocols::tls::CustomALPN;
 use pingora::upstreams::peer::Peer;
 use pingora_error::Result;
 
-use super::Timeouts;
 use crate::sockets::Guarded;
-use crate::sockets::answer::AnswerGuard;
+use crate::sockets::answer::{AnswerGuard, Patience};
 
 /// The ALPN of a guarded peer. It never appears on a wire, so it can carry what the guard needs to know.
-pub(super) fn guarded(timeouts: Timeouts) -> ALPN {
+pub(super) fn guarded(patience: Patience) -> ALPN {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX).to_be_bytes();
-    ALPN::Custom(CustomALPN::new([millis(timeouts.response), millis(timeouts.idle)].concat()))
+    ALPN::Custom(CustomALPN::new([patience.response, patience.idle, patience.body].map(millis).concat()))
 }
 
 fn guard_of(alpn: &ALPN) -> Option<AnswerGuard> {
     let ALPN::Custom(custom) = alpn else { return None };
-    let (response, idle) = custom.protocol().split_at_checked(8)?;
-    let time = |bytes: &[u8]| bytes.try_into().ok().map(u64::from_be_bytes).map(Duration::from_millis);
-    Some(AnswerGuard::new(time(response)?, time(idle)?))
+    let mut times = custom.protocol().chunks_exact(8).map(|bytes| bytes.try_into().ok().map(u64::from_be_bytes));
+    let mut time = || times.next()?.map(Duration::from_millis);
+    Some(AnswerGuard::new(Patience { response: time()?, idle: time()?, body: time()? }))
 }
 
 /// Connects guarded peers.
@@ -86,13 +85,13 @@ mod tests {
 
     #[test]
     fn a_guarded_peer_carries_its_timeouts() {
-        let timeouts = Timeouts {
-            connect: Duration::from_secs(1),
+        let patience = Patience {
             response: Duration::from_millis(1500),
             idle: Duration::from_secs(300),
+            body: Duration::from_secs(60),
         };
-        let guard = format!("{:?}", guard_of(&guarded(timeouts)).unwrap());
-        assert!(guard.contains("response: 1.5s") && guard.contains("idle: 300s"), "{guard}");
+        let guard = format!("{:?}", guard_of(&guarded(patience)).unwrap());
+        assert!(guard.contains(&format!("{patience:?}")), "{guard}");
         assert!(guard_of(&ALPN::H1).is_none());
     }
 }

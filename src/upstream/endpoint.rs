@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::connector;
 use crate::config;
+use crate::sockets::answer::Patience;
 
 /// An idle connection is given up before a server would close it under our request: Node closes after 5 s.
 const IDLE_IN_POOL: Duration = Duration::from_secs(4);
@@ -23,10 +24,7 @@ const LOOKUP: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     pub connect: Duration,
-    /// From the last byte of a request to the first of its answer.
-    pub response: Duration,
-    /// Between two reads of an answer.
-    pub idle: Duration,
+    pub patience: Patience,
 }
 
 /// Where requests for a server can be sent. A host name is looked up again as it ages.
@@ -115,9 +113,9 @@ fn set_options(peer: &mut HttpPeer, timeouts: Timeouts) {
     let options = &mut peer.options;
     options.connection_timeout = Some(timeouts.connect);
     options.total_connection_timeout = Some(timeouts.connect);
-    options.write_timeout = Some(timeouts.response);
+    options.write_timeout = Some(timeouts.patience.response);
     options.idle_timeout = Some(IDLE_IN_POOL);
-    options.alpn = connector::guarded(timeouts);
+    options.alpn = connector::guarded(timeouts.patience);
     options.http_upstream_request_policy =
         HttpUpstreamRequestPolicy { h1_upgrade: H1UpgradePolicy::Deny, ..HttpUpstreamRequestPolicy::standard() };
     debug_assert!(matches!(options.alpn, ALPN::Custom(_)));

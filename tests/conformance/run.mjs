@@ -93,7 +93,10 @@ async function main() {
     await save('via.json', via);
     const comparison = compare(direct, via, given['must-pass'].split(',').filter(Boolean));
     await save('comparison.json', comparison);
-    return report(comparison) || (problems.length === 0 ? 0 : 1);
+    const worse = report(comparison) || (problems.length === 0 ? 0 : 1);
+    const scenarios = Object.keys(via).length;
+    console.log(`${worse ? scenarios - 1 : scenarios} passed, ${worse ? 1 : 0} failed`);
+    return worse;
   } finally {
     server.stop();
   }

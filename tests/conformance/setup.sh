@@ -8,7 +8,7 @@ if ! npm --version >/dev/null 2>&1; then
   as_root=
   [ "$(id -u)" = 0 ] || as_root=sudo
   $as_root apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null
 fi
 
 sum=$(sha256sum package-lock.json | cut -d' ' -f1)

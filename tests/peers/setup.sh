@@ -11,7 +11,7 @@ need() { # need COMMAND-THAT-SHOWS-IT PACKAGE...
   as_root=
   [ "$(id -u)" = 0 ] || as_root=sudo
   $as_root apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
 # Runs a command unless it already succeeded for the same content of the file: `once STAMP FILE COMMAND...`
