@@ -104,8 +104,12 @@ fn mismatch(
 
 /// Quotes a value for a message: printable ASCII, everything else escaped, cut where it is long.
 pub fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(SHOWN) + 2);
-    out.push('\'');
+    format!("'{}'", escaped(text))
+}
+
+/// The same without quotes, for fields that hold nothing else.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len().min(SHOWN));
     for (shown, c) in text.chars().enumerate() {
         if shown == SHOWN {
             out.push('…');
@@ -116,7 +120,6 @@ pub fn quote(text: &str) -> String {
             _ => out.extend(c.escape_default()),
         }
     }
-    out.push('\'');
     out
 }
 

@@ -41,7 +41,10 @@ pub struct RuleSet {
 }
 
 /// The tools by name. Lists that say the same share one of these, however many callers have them.
-pub type Tools = Arc<HashMap<String, Result<Arc<Plan>, Unlawful>>>;
+pub type Tools = Arc<ByName>;
+
+/// Each tool's plan, or why it must not be called.
+pub type ByName = HashMap<String, Result<Arc<Plan>, Unlawful>>;
 
 /// One server's rules, in as many variants as its answers have scopes.
 #[derive(Debug)]
@@ -51,7 +54,7 @@ pub struct Index {
     shared: ArcSwapOption<RuleSet>,
     anonymous: Arc<Variant>,
     private: moka::sync::Cache<Caller, Arc<Variant>>,
-    tools: Mutex<HashMap<u64, Weak<HashMap<String, Result<Arc<Plan>, Unlawful>>>>>,
+    tools: Mutex<HashMap<u64, Weak<ByName>>>,
     hasher: RandomState,
 }
 
@@ -167,11 +170,7 @@ impl Index {
     }
 
     /// The one copy of the tools of a list that says this; `build` makes it if there is none.
-    pub fn intern(
-        &self,
-        said: &impl Hash,
-        build: impl FnOnce() -> HashMap<String, Result<Arc<Plan>, Unlawful>>,
-    ) -> Tools {
+    pub fn intern(&self, said: &impl Hash, build: impl FnOnce() -> ByName) -> Tools {
         let fingerprint = self.hasher.hash_one(said);
         let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, tools| tools.strong_count() > 0);

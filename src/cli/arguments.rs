@@ -67,8 +67,8 @@ pub struct Check {
 pub struct Route {
     #[command(flatten)]
     pub file: File,
-    /// What Mcp-Name would say
-    #[arg(long, value_name = "NAME")]
+    /// What Mcp-Name would say; left out for methods that have none
+    #[arg(long, value_name = "NAME", default_value = "")]
     pub name: String,
     /// What Mcp-Method would say
     #[arg(long, value_name = "METHOD", default_value = "tools/call")]
@@ -79,6 +79,7 @@ pub struct Route {
     /// The server whose own endpoint is asked, instead of the merged one
     #[arg(long, value_name = "SERVER")]
     pub server: Option<String>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -87,6 +88,7 @@ pub struct Route {
 pub struct Tools {
     #[command(flatten)]
     pub file: File,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -23,7 +23,9 @@ pub fn run(options: &arguments::Route) -> Status {
     let asked = Asked { door, method: &options.method, name: &options.name, params: &params };
     let explanation = Table::new(&config).explain(&config, &asked);
     if !options.json {
-        return out::print(&format!("{explanation}\n"));
+        let note = "Parameters choose a route only if the tool declares them; the servers were not asked.";
+        let note = if options.params.is_empty() { String::new() } else { format!("{note}\n") };
+        return out::print(&format!("{explanation}\n{note}"));
     }
     match serde_json::to_string_pretty(&explanation) {
         Ok(text) => out::print(&format!("{text}\n")),

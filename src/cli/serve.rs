@@ -79,9 +79,6 @@ impl Process {
     fn can_listen(config: &Config) -> Result<(), String> {
         let admin = config.admin.as_ref().map(|admin| admin.listen);
         for address in config.gateway.listen.iter().copied().chain(admin) {
-            if address.port() == 0 {
-                return Err(format!("{address} names no port; write the one to listen on"));
-            }
             std::net::TcpListener::bind(address)
                 .map_err(|error| format!("{address} cannot be listened on: {error}"))?;
         }

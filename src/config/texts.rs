@@ -14,6 +14,14 @@ use super::endpoint::{host_name, split_port};
 const MAX_NAME: usize = 32;
 
 pub(super) fn socket(text: &str) -> Result<SocketAddr, Fault> {
+    let address = address_and_port(text)?;
+    if address.port() == 0 {
+        return Err(Fault::new(format!("\"{text}\" names no port"), "write the port that clients connect to"));
+    }
+    Ok(address)
+}
+
+fn address_and_port(text: &str) -> Result<SocketAddr, Fault> {
     text.parse().map_err(|_| {
         let help = match (text.strip_prefix("localhost"), text.strip_prefix(':')) {
             _ if text.parse::<IpAddr>().is_ok() => {

@@ -1,6 +1,7 @@
 //! From a request's head to a judged body, or to the reason why not: each step in order, each with its reason.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use http::Method as HttpMethod;
 use http::header::AUTHORIZATION;
@@ -79,7 +80,10 @@ async fn relay_or_answer(
     }
     let asked = route::ask(&snapshot, door, &head, session.req_header());
     let decided = match asked {
-        Ok(asked) => asked.decide(&snapshot, &head).await,
+        Ok(asked) => {
+            exchange.asked = Some(Arc::clone(&asked.server));
+            asked.decide(&snapshot, &head).await
+        }
         Err(refusal) => Err(refusal),
     };
     match decided {

@@ -22,6 +22,8 @@ pub struct Exchange {
     pub in_flight: Option<Share>,
     pub cors: Option<Cors>,
     pub head: Option<Head>,
+    /// The server that is asked, as soon as that is known.
+    pub asked: Option<Arc<Server>>,
     pub target: Option<Target>,
     pub body: Body,
     /// The request's id as it was written, once read.
@@ -71,6 +73,7 @@ impl Exchange {
             in_flight: None,
             cors: None,
             head: None,
+            asked: None,
             target: None,
             body: Body::Unread,
             id: None,

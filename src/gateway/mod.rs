@@ -82,12 +82,19 @@ impl ProxyHttp for Gateway {
     async fn upstream_peer(&self, _session: &mut Session, exchange: &mut Exchange) -> Result<Box<HttpPeer>> {
         let target = exchange.target.as_mut().ok_or_else(|| Error::new(ErrorType::InternalError))?;
         let pool = target.server.pool(target.pool).ok_or_else(|| Error::new(ErrorType::InternalError))?;
-        let (index, endpoint) = pool.pick();
-        target.endpoint = Some(index);
-        endpoint
-            .peer()
-            .await
-            .map_err(|error| Error::because(ErrorType::ConnectError, "resolving the endpoint", error).into_up())
+        loop {
+            let (index, endpoint) = pool.pick();
+            target.endpoint = Some(index);
+            let error = match endpoint.peer().await {
+                Ok(peer) => return Ok(peer),
+                Err(error) => error,
+            };
+            target.failed_connects += 1;
+            target.server.say_unreachable(target.pool, endpoint.label(), &error);
+            if target.failed_connects >= pool.endpoints().len() {
+                return Err(Error::because(ErrorType::ConnectError, "resolving the endpoint", error).into_up());
+            }
+        }
     }
 
     fn fail_to_connect(
@@ -98,11 +105,13 @@ impl ProxyHttp for Gateway {
         mut error: Box<Error>,
     ) -> Box<Error> {
         if let Some(target) = exchange.target.as_mut() {
-            target.server.metrics.connect_failure(target.pool);
             target.failed_connects += 1;
+            let pool = target.server.pool(target.pool);
+            let endpoint = pool.zip(target.endpoint).and_then(|(pool, index)| pool.endpoint(index));
+            let label = endpoint.map_or("", |endpoint| endpoint.label());
+            target.server.say_unreachable(target.pool, label, error.root_cause());
             // Nothing was sent: another endpoint may take the request, each once.
-            let others = target.server.pool(target.pool).map_or(0, |pool| pool.endpoints().len());
-            error.set_retry(target.failed_connects < others);
+            error.set_retry(target.failed_connects < pool.map_or(0, |pool| pool.endpoints().len()));
         }
         error
     }

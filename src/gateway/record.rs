@@ -1,12 +1,14 @@
 //! The end of a request: its metrics and its line.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use pingora::proxy::Session;
 use pingora_error::Error;
 
 use super::exchange::Exchange;
-use crate::agreement::quote;
+use super::server::Server;
+use crate::agreement::escaped;
 use crate::refusal::Refusal;
 use crate::telemetry::{AccessLog, Line, Outcome, UpstreamOutcome, micros};
 
@@ -31,13 +33,19 @@ fn outcome(error: Option<&Error>, exchange: &Exchange) -> Outcome {
     }
 }
 
+/// The server that was asked for, whether or not the request came to be sent.
+fn server(exchange: &Exchange) -> Option<&Arc<Server>> {
+    exchange.target.as_ref().map(|target| &target.server).or(exchange.asked.as_ref())
+}
+
 fn count(exchange: &Exchange, outcome: Outcome, total: Duration) {
     let method = exchange.method();
-    let Some(target) = &exchange.target else {
+    let Some(server) = server(exchange) else {
         exchange.snapshot.metrics.request_without_server(method, outcome);
         return;
     };
-    target.server.metrics.request(method, outcome, total.as_secs_f64());
+    server.metrics.request(method, outcome, total.as_secs_f64());
+    let Some(target) = &exchange.target else { return };
     let Some(decided) = exchange.times.decided else { return };
     let upstream = exchange.answer.outcome.unwrap_or(match outcome {
         Outcome::Ok => UpstreamOutcome::Ok,
@@ -65,8 +73,8 @@ fn line<'a>(session: &'a Session, exchange: &'a Exchange, outcome: Outcome, tota
     Line {
         time: now(),
         method: exchange.method().label(),
-        name: exchange.head.as_ref().and_then(|head| head.name()).map(quote),
-        server: target.map(|target| target.server.name.as_str()),
+        name: exchange.head.as_ref().and_then(|head| head.name()).map(escaped),
+        server: server(exchange).map(|server| server.name.as_str()),
         pool: pool.map(|pool| pool.name.as_str()),
         endpoint: endpoint.map(crate::upstream::Endpoint::label),
         status: exchange.answer.status,

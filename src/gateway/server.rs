@@ -1,8 +1,8 @@
 //! A configured server at run time: its pools, its rules, its credentials, its metrics.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -18,7 +18,7 @@ use crate::config;
 use crate::protocol::code;
 use crate::sockets::answer::Patience;
 use crate::telemetry::{Metrics, ServerMetrics};
-use crate::upstream::{Endpoint, OwnClient, OwnError, OwnRequest, Pool, Timeouts};
+use crate::upstream::{Endpoint, OwnAnswer, OwnClient, OwnError, OwnRequest, Pool, Timeouts};
 
 /// Bytes of all pages of one list, and lists that are walked at once.
 const MAX_LIST: usize = 8 * 1024 * 1024;
@@ -39,6 +39,8 @@ pub struct Server {
     pub lists_pool: usize,
     pub default_pool: Option<usize>,
     pub has_routes: bool,
+    /// Whether it is also served alone.
+    pub is_exposed: bool,
     pub forwards_credentials: bool,
     /// What identifies a caller, lower case.
     pub credential_headers: Vec<HeaderName>,
@@ -50,6 +52,8 @@ pub struct Server {
     pub declared_plan: Arc<Plan>,
     pub metrics: Arc<ServerMetrics>,
     list_time: Duration,
+    /// When it was last said that an endpoint cannot be reached.
+    said: Mutex<Option<Instant>>,
     walks: Semaphore,
     client: Arc<OwnClient>,
 }
@@ -131,6 +135,7 @@ impl Server {
             lists_pool: lists.or(default_pool).ok_or_else(|| fail("no pool takes its lists"))?,
             default_pool,
             has_routes: !config.routes.is_empty(),
+            is_exposed: config.expose,
             forwards_credentials: matches!(config.authorization, config::Authorization::Forward),
             credential_headers: config.credential_headers.clone(),
             own_headers,
@@ -139,6 +144,7 @@ impl Server {
             declared,
             metrics: surroundings.metrics.server(&config.name, pools.iter().map(|pool| pool.name.as_str())),
             list_time: config.timeouts.list,
+            said: Mutex::default(),
             walks: Semaphore::new(MAX_WALKS),
             pools,
             client: Arc::clone(&surroundings.client),
@@ -233,7 +239,7 @@ impl Server {
     async fn pages(&self, method: &str, credentials: &HeaderMap) -> Result<Vec<Value>, ListError> {
         // A list may be large; who waits here waits within the list's time.
         let _walk = self.walks.acquire().await;
-        let (_, endpoint) = self.pool(self.lists_pool).ok_or(ListError::NoPool)?.pick();
+        let pool = self.pool(self.lists_pool).ok_or(ListError::NoPool)?;
         let mut headers = self.own_headers.clone();
         headers.extend(credentials.clone());
         let (headers, left) = (&headers, &AtomicUsize::new(MAX_LIST));
@@ -241,11 +247,33 @@ impl Server {
             let mut params = serde_json::Map::new();
             params.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
             let request = OwnRequest { method, params, headers, max_bytes: left.load(Ordering::Relaxed) };
-            let answer = self.client.result(endpoint, &request, self.list_time).await?;
+            let answer = self.ask(pool, &request).await?;
             left.fetch_sub(answer.bytes, Ordering::Relaxed);
             Ok::<_, OwnError>(answer.result)
         };
         Ok(walk::pages(page).await?)
+    }
+
+    /// Asks the endpoints in turn, each once, until one can be reached.
+    async fn ask(&self, pool: &Pool, request: &OwnRequest<'_>) -> Result<OwnAnswer, OwnError> {
+        let mut tried = 1;
+        loop {
+            let (_, endpoint) = pool.pick();
+            match self.client.result(endpoint, request, self.list_time).await {
+                Err(OwnError::Unreachable) if tried < pool.endpoints().len() => tried += 1,
+                other => return other,
+            }
+        }
+    }
+
+    /// Counts an endpoint that cannot be connected, and says why on stderr, at most once a second.
+    pub fn say_unreachable(&self, pool: usize, endpoint: &str, why: &dyn std::fmt::Display) {
+        self.metrics.connect_failure(pool);
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.is_none_or(|at: Instant| at.elapsed() >= Duration::from_secs(1)) {
+            *said = Some(Instant::now());
+            log::warn!("server {}: {endpoint} cannot be reached: {why}", self.name);
+        }
     }
 
     /// "Clients SHOULD log a warning when rejecting a tool definition": the first few by name, the others by number.

@@ -203,7 +203,7 @@ impl Refusal {
             }
             Self::ListUnavailable => (502, code::LIST_UNAVAILABLE, "no server gave its list".into()),
             Self::Unreachable { server } => {
-                (502, code::SERVER_UNREACHABLE, format!("server {server} cannot be reached"))
+                (502, code::SERVER_UNREACHABLE, format!("server {server} cannot be reached; the call did not run"))
             }
             Self::Silent { server } => {
                 (504, code::SERVER_SILENT, format!("server {server} did not answer in time; the call may have run"))
@@ -221,12 +221,18 @@ impl Refusal {
     fn guard_answer(&self) -> (u16, i32, String) {
         let (status, message) = match self {
             Self::Method => (405, "send requests by POST".to_owned()),
-            Self::Path => (404, "there is no endpoint at this path".to_owned()),
+            Self::Path => (
+                404,
+                "there is no endpoint at this path; a server's own is the gateway's path followed by its name"
+                    .to_owned(),
+            ),
             Self::ContentType => (415, "send Content-Type: application/json".to_owned()),
             Self::ContentEncoding => (415, "send the body without a Content-Encoding".to_owned()),
             Self::Accept => (406, "accept application/json and text/event-stream".to_owned()),
-            Self::Origin => (403, "this Origin is not allowed".to_owned()),
-            Self::Host => (403, "this Host is not served here".to_owned()),
+            Self::Origin => (403, "this Origin is not allowed; the gateway's allowed_origins must name it".to_owned()),
+            Self::Host => {
+                (403, "this Host is not served here; on a loopback listener allowed_hosts must name it".to_owned())
+            }
             Self::Framing(why) => (400, (*why).to_owned()),
             Self::Connection => (400, "Connection must not name a header that the server needs".to_owned()),
             Self::BodyTooLarge { limit } => (413, format!("the body is larger than {limit} bytes")),

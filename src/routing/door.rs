@@ -29,6 +29,10 @@ pub enum NoServer {
     NoPrefix,
     #[error("what stands before the first `__` is no server's prefix")]
     UnknownPrefix,
+    #[error("no server's prefix stands before the first `+`, nor as the host of a `ui:` URI")]
+    UnknownUri,
+    #[error("the method has no name by which a server could be found")]
+    Nameless,
 }
 
 /// The routing of one configuration. Servers are named by their index in it.

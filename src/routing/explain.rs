@@ -2,11 +2,13 @@
 //!
 //! Goes over the configuration step by step, apart from the compiled tables, and is tested to come to the same end.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
 
 use crate::config::{Condition, Config, Route, Server};
+use crate::protocol::{Method, NamedBy};
 
 use super::door::{Door, NoServer, Table};
 #[cfg(test)]
@@ -81,11 +83,11 @@ pub enum Pool {
 impl Table {
     /// Where a request would go in the configuration that this table was compiled from.
     pub fn explain(&self, config: &Config, asked: &Asked<'_>) -> Explanation {
-        let found = self.server(asked.door, asked.name);
-        let server = found.ok().and_then(|(index, _)| config.servers.get(index));
+        let found = self.find(asked);
+        let server = found.as_ref().ok().and_then(|(index, _)| config.servers.get(*index));
         let (routes, pool) = match server {
             Some(server) => routes_and_pool(server, asked),
-            None => (Vec::new(), Pool::None { why: "the name is unknown: error -32602".to_owned() }),
+            None => (Vec::new(), Pool::None { why: nobody(asked) }),
         };
         Explanation {
             method: asked.method.to_owned(),
@@ -96,6 +98,20 @@ impl Table {
             endpoints: server.map(|server| endpoints(server, &pool)).unwrap_or_default(),
             routes,
             pool,
+        }
+    }
+
+    /// By the name where the method has one, by the URI where it has that, otherwise by the door alone.
+    fn find<'a>(&self, asked: &Asked<'a>) -> Result<(usize, Cow<'a, str>), NoServer> {
+        match (Method::parse(asked.method).named_by(), asked.door) {
+            (Some(NamedBy::Name), door) => {
+                self.server(door, asked.name).map(|(index, bare)| (index, Cow::Borrowed(bare)))
+            }
+            (Some(NamedBy::Uri), door) => self.server_of_uri(door, asked.name).ok_or(NoServer::UnknownUri),
+            (_, Door::Server(index)) => Ok((index, Cow::Borrowed(asked.name))),
+            (_, Door::Merged) => {
+                self.unprefixed().map(|index| (index, Cow::Borrowed(asked.name))).ok_or(NoServer::Nameless)
+            }
         }
     }
 
@@ -110,7 +126,22 @@ impl Table {
     }
 }
 
-fn server_step(config: &Config, asked: &Asked<'_>, found: Result<(usize, &str), NoServer>) -> ServerStep {
+/// Why no server gets it, and what the client is told.
+fn nobody(asked: &Asked<'_>) -> String {
+    let method = Method::parse(asked.method);
+    match method {
+        Method::Discover
+        | Method::ToolsList
+        | Method::PromptsList
+        | Method::ResourcesList
+        | Method::ResourceTemplatesList => "the gateway answers for all servers".to_owned(),
+        _ if method.named_by().is_some() => "the name is unknown: error -32602".to_owned(),
+        _ => "a method without a name goes to a server's own endpoint, or to the server without a prefix: error -32601"
+            .to_owned(),
+    }
+}
+
+fn server_step(config: &Config, asked: &Asked<'_>, found: Result<(usize, Cow<'_, str>), NoServer>) -> ServerStep {
     let (index, bare) = match found {
         Ok(found) => found,
         Err(reason) => {
@@ -119,7 +150,7 @@ fn server_step(config: &Config, asked: &Asked<'_>, found: Result<(usize, &str), 
             return ServerStep::None { reason: reason.to_string(), prefixes };
         }
     };
-    let bare = bare.to_owned();
+    let bare = bare.into_owned();
     let server = config.servers.get(index);
     let name = server.map(|server| server.name.clone()).unwrap_or_default();
     let prefix = server.map(|server| server.prefix.clone()).unwrap_or_default();

@@ -43,3 +43,60 @@ pub fn prefixed_uri(prefix: &str, uri: &str) -> String {
         None => format!("{prefix}+{uri}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{self, Surroundings};
+
+    struct Nowhere;
+
+    impl Surroundings for Nowhere {
+        fn variable(&self, _name: &str) -> Option<String> {
+            None
+        }
+
+        fn read(&self, _path: &std::path::Path) -> std::io::Result<String> {
+            Err(std::io::ErrorKind::NotFound.into())
+        }
+    }
+
+    fn table(servers: &[(&str, &str)]) -> Table {
+        let server = |(name, prefix): &(&str, &str)| {
+            format!("[servers.{name}]\nprefix = {prefix:?}\nendpoints = [\"http://127.0.0.1:1/mcp\"]\n")
+        };
+        let text: String = servers.iter().map(server).collect();
+        Table::new(&config::parse(&text, "test", &Nowhere).unwrap())
+    }
+
+    #[test]
+    fn a_uri_finds_its_server_and_its_own_spelling_there() {
+        let table = table(&[("alpha", "alpha"), ("rest", "")]);
+        let found = |uri| table.server_of_uri(Door::Merged, uri).map(|(index, bare)| (index, bare.into_owned()));
+        for (uri, index, bare) in [
+            ("alpha+file:///x", 0, "file:///x"),
+            ("alpha+test://a+b", 0, "test://a+b"),
+            ("ui://alpha/x/y", 0, "ui://x/y"),
+            ("ui://other/x", 1, "ui://other/x"),
+            ("git+ssh://x", 1, "git+ssh://x"),
+            // Without a scheme it was never a URI of that server.
+            ("alpha+x", 1, "alpha+x"),
+        ] {
+            assert_eq!(found(uri), Some((index, bare.to_owned())), "{uri}");
+        }
+        assert_eq!(found(""), None);
+        let (index, bare) = table.server_of_uri(Door::Server(0), "alpha+file:///x").unwrap();
+        assert_eq!((index, bare.as_ref()), (0, "alpha+file:///x"));
+    }
+
+    #[test]
+    fn the_way_there_is_the_way_back() {
+        let table = table(&[("alpha", "alpha")]);
+        for uri in ["file:///x", "ui://x/y", "test://a+b", "urn:x"] {
+            let full = prefixed_uri("alpha", uri);
+            let (index, bare) = table.server_of_uri(Door::Merged, &full).unwrap();
+            assert_eq!((index, bare.as_ref()), (0, uri), "{full}");
+        }
+        assert_eq!(table.server_of_uri(Door::Merged, "beta+file:///x"), None);
+    }
+}
