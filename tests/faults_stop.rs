@@ -111,3 +111,15 @@ fn a_hangup_changes_nothing() {
     assert!(support::eventually(SOON, || world.gateway.output().contains("SIGHUP")), "it says nothing");
     world.assert_passes(&Request::call("beta__echo"), "after SIGHUP");
 }
+
+#[test]
+fn connections_on_which_nothing_has_begun_do_not_hold_up_a_drain() {
+    let mut world = World::start("timeouts = { head = \"20s\", body = \"20s\", keepalive = \"20s\", write = \"20s\" }");
+    let silent = std::net::TcpStream::connect(world.address()).unwrap();
+    let mut kept = Client::connect(world.address());
+    assert_eq!(kept.exchange(&Request::call("beta__echo")).unwrap().status, 200);
+    world.gateway.signal("TERM");
+    let status = world.gateway.exit_within(Duration::from_secs(3)).expect("it goes on");
+    assert!(status.success());
+    drop(silent);
+}

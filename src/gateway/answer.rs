@@ -20,6 +20,8 @@ use crate::refusal::Refusal;
 
 /// Bytes of an error's body that are read for its code.
 const ERROR_BODY: usize = 64 * 1024;
+/// Interim answers (1xx) before the one that counts.
+const MAX_INTERIM: u8 = 16;
 /// Seconds for which a browser may remember a preflight.
 const PREFLIGHT_AGE: &str = "600";
 
@@ -146,6 +148,12 @@ pub fn relayed_head(session: &Session, head: &mut ResponseHeader, exchange: &mut
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
         // Nobody asked for another protocol.
         return Err(Error::new(ErrorType::InvalidHTTPHeader).into_up());
+    }
+    if head.status.is_informational() {
+        exchange.answer.interim += 1;
+        if exchange.answer.interim > MAX_INTERIM {
+            return Err(Error::new(ErrorType::InvalidHTTPHeader).into_up());
+        }
     }
     drop_foreign(head);
     allow_origin(head, exchange.cors.as_ref())?;

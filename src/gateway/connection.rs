@@ -32,6 +32,8 @@ const H2_STREAMS: u32 = 256;
 /// Bytes of a body that a client may send on one stream before they are read.
 const H2_STREAM_WINDOW: u32 = 256 * 1024;
 const H2_CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// How long an idle HTTP/2 client may take to say goodbye when the process drains.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// How much larger than its limit a head may be before it is not even parsed.
 const HEAD_SLACK: usize = 2;
 
@@ -55,14 +57,19 @@ pub fn service(connections: Connections) -> ProcessCustomSession<Gateway, Upstre
     })
 }
 
-async fn serve(connections: &Connections, proxy: Arc<Proxy>, mut stream: Stream, shutdown: ShutdownWatch) {
+async fn serve(connections: &Connections, proxy: Arc<Proxy>, mut stream: Stream, mut shutdown: ShutdownWatch) {
     let snapshot = connections.snapshot.load_full();
     let Some(share) = connections.budget.take(1) else {
         snapshot.metrics.rejection("connections");
         say(&mut stream, &Refusal::Overloaded(Limit::Connections)).await;
         return;
     };
-    match protocol(&mut stream, snapshot.limits.head_time).await {
+    // A connection on which nothing has begun does not hold up a drain.
+    let begins = tokio::select! {
+        begins = protocol(&mut stream, snapshot.limits.head_time) => begins,
+        _ = shutdown.changed() => Begins::Not,
+    };
+    match begins {
         Begins::Http1 => http1(&proxy, stream, shutdown, &snapshot).await,
         Begins::Http2 => http2(proxy, stream, shutdown, snapshot.limits).await,
         Begins::Late => {
@@ -167,7 +174,7 @@ async fn http2(proxy: Arc<Proxy>, stream: Stream, mut shutdown: ShutdownWatch, l
                 Ok(None) | Err(_) => break,
             },
             Some(_) = requests.join_next(), if !requests.is_empty() => {}
-            () = tokio::time::sleep(limits.keepalive), if requests.is_empty() => break,
+            () = tokio::time::sleep(if is_draining { FAREWELL } else { limits.keepalive }), if requests.is_empty() => break,
         }
     }
     // The connection is gone or goes: what still runs learns it from its own stream.

@@ -59,6 +59,8 @@ pub struct Times {
 #[derive(Debug, Default)]
 pub struct AnswerNotes {
     pub status: u16,
+    /// Interim answers so far.
+    pub interim: u8,
     pub outcome: Option<UpstreamOutcome>,
     /// The beginning of an error's body, to read its code.
     pub error_body: Option<Vec<u8>>,
