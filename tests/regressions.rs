@@ -47,9 +47,10 @@ fn after_a_framing_fault_nothing_more_is_taken_from_the_connection() {
         // The head as it is, but for the framing.
         let text = String::from_utf8(std::mem::take(&mut head)).unwrap();
         let lines = text.lines().filter(|line| !line.to_ascii_lowercase().starts_with("content-length"));
-        let text: String = lines.filter(|line| !line.is_empty()).map(|line| format!("{line}\r\n")).collect();
+        let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+        let text = lines.join("\r\n");
         let mut client = Client::connect(world.address());
-        client.send(format!("{text}Transfer-Encoding: chunked\r\n\r\n{body}").as_bytes());
+        client.send(format!("{text}\r\nTransfer-Encoding: chunked\r\n\r\n{body}").as_bytes());
         let response = client.read().map_err(|error| error.to_string())?;
         if response.status != 400 {
             return Err(response.brief());
