@@ -102,6 +102,27 @@ fn the_gateways_own_token_never_reaches_a_server() {
 }
 
 #[test]
+fn credentials_that_are_named_are_forwarded_on_calls_as_on_lists() {
+    let alpha = Recorder::start("alpha");
+    let lines =
+        "authorization = \"forward\"\ncredential_headers = [\"authorization\", \"proxy-authorization\", \"cookie\"]";
+    let gateway = support::gateway::Setup::default().server("alpha", alpha.address, lines).start();
+    let request = Request::call("alpha__get_weather")
+        .with("Authorization", "Bearer mine")
+        .with("Proxy-Authorization", "Basic mine")
+        .with("Cookie", "a=mine")
+        .with("Mcp-Session-Id", "mine");
+    assert_eq!(raw::exchange(gateway.address, &request).unwrap().status, 200);
+    let log = alpha.log();
+    assert!(log.len() >= 2, "a list and a call");
+    for seen in log {
+        let sent = ["authorization", "proxy-authorization", "cookie"].map(|name| seen.text(name));
+        assert_eq!(sent, ["Bearer mine", "Basic mine", "a=mine"], "{}", seen.text("mcp-method"));
+        assert_eq!(seen.text("mcp-session-id"), "");
+    }
+}
+
+#[test]
 fn a_tool_that_no_list_has_goes_nowhere_where_routes_hang_on_rules() {
     let (alpha, us) = (Recorder::start("alpha"), Recorder::start("us"));
     let lines = format!(

@@ -34,7 +34,7 @@ pub fn request_head(session: &Session, upstream: &mut RequestHeader, exchange: &
     let endpoint = target.server.pool(target.pool).zip(target.endpoint).and_then(|(pool, index)| pool.endpoint(index));
     let endpoint = endpoint.ok_or_else(|| Error::new(ErrorType::InternalError))?;
     set_target(upstream, endpoint.path())?;
-    set_credentials(upstream, &target.server)?;
+    set_credentials(session, upstream, &target.server)?;
     set_forwarded(session, upstream, exchange)?;
     upstream.insert_header(HOST, endpoint.authority().clone())?;
     // The body was asked for here if it was asked for at all.
@@ -56,11 +56,19 @@ fn set_target(upstream: &mut RequestHeader, path: &str) -> Result<()> {
     Ok(())
 }
 
-fn set_credentials(upstream: &mut RequestHeader, server: &Server) -> Result<()> {
+fn set_credentials(session: &Session, upstream: &mut RequestHeader, server: &Server) -> Result<()> {
     let is_forwarded = |name: &HeaderName| server.forwards_credentials && server.credential_headers.contains(name);
     for name in WITHHELD.iter().chain(&server.credential_headers) {
         if !is_forwarded(name) {
             upstream.remove_header(name);
+        }
+    }
+    // One that is hop-by-hop was taken off before us; it is named, so it is meant for the server.
+    for name in server.credential_headers.iter().filter(|name| is_forwarded(name)) {
+        if !upstream.headers.contains_key(name) {
+            for value in session.req_header().headers.get_all(name) {
+                upstream.append_header(name.clone(), value.clone())?;
+            }
         }
     }
     for (name, value) in &server.own_headers {
