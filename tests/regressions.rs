@@ -225,6 +225,34 @@ fn a_second_signal_ends_a_drain() {
 }
 
 #[test]
+fn an_underscore_hides_nothing_from_us_that_a_server_would_see() {
+    let world = World::start("");
+    let spellings = ["MCP-Protocol_Version", "Mcp-Param_Region", "Mcp-Session_Id", "mcp_name"];
+    support::each(spellings, |name| {
+        let request = Request::call("beta__echo").with(name, "1900-01-01");
+        let response = raw::exchange(world.address(), &request).map_err(|error| error.to_string())?;
+        world.check_refused(&request, &response, 400)
+    });
+    let names = [
+        "Content_Type",
+        "Content_Length",
+        "Transfer_Encoding",
+        "Proxy_Authorization",
+        "X_Forwarded_User",
+        "X_Real_IP",
+        "X-Forwarded_For",
+    ];
+    let request = names.iter().fold(Request::call("beta__echo"), |request, name| request.with(name, "1"));
+    let request = request.with("Mcp-Param-Of_Nobody", "1");
+    world.assert_passes(&request, "underscores elsewhere");
+    let seen = world.seen(&request);
+    for name in names {
+        assert_eq!(seen[0].text(&name.to_ascii_lowercase()), "", "{name}");
+    }
+    assert_eq!(seen[0].text("mcp-param-of_nobody"), "1", "what nobody recognizes is forwarded");
+}
+
+#[test]
 fn spellings_that_others_read_as_ours_are_refused() {
     let world = World::start("");
     let call = || Request::call("beta__echo");

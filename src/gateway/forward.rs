@@ -33,6 +33,7 @@ pub fn request_head(session: &Session, upstream: &mut RequestHeader, exchange: &
     let target = exchange.target.as_ref().ok_or_else(|| Error::new(ErrorType::InternalError))?;
     let endpoint = target.server.pool(target.pool).zip(target.endpoint).and_then(|(pool, index)| pool.endpoint(index));
     let endpoint = endpoint.ok_or_else(|| Error::new(ErrorType::InternalError))?;
+    drop_underscored(upstream, &target.server);
     set_target(upstream, endpoint.path())?;
     set_credentials(session, upstream, &target.server)?;
     set_forwarded(session, upstream, exchange)?;
@@ -47,6 +48,19 @@ pub fn request_head(session: &Session, upstream: &mut RequestHeader, exchange: &
     }
     exchange.snapshot.metrics.overhead.observe(exchange.started.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Servers behind CGI or WSGI take `Content_Type` for `Content-Type`, `X_Real_IP` for `X-Real-IP`: what would so get past
+/// us is dropped, as nginx does. Parameters keep their spelling; they were proven under it.
+fn drop_underscored(upstream: &mut RequestHeader, server: &Server) {
+    let is_dropped = |name: &HeaderName| {
+        let text = name.as_str();
+        text.contains('_') && !text.starts_with(header::PARAM_PREFIX) && !server.credential_headers.contains(name)
+    };
+    let dropped: Vec<HeaderName> = upstream.headers.keys().filter(|name| is_dropped(name)).cloned().collect();
+    for name in dropped {
+        upstream.remove_header(&name);
+    }
 }
 
 /// The endpoint's own path; what the client asked for after `?` was for us.

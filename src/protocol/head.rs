@@ -85,11 +85,12 @@ impl Head {
         !self.params.is_empty()
     }
 
-    /// The decoded value of `Mcp-Param-{name}`; names compare without case.
+    /// The decoded value of `Mcp-Param-{name}`; names compare without case, and as servers behind CGI or WSGI see them, a
+    /// hyphen and an underscore being the same: what such a server reads is what is proven.
     pub fn param(&self, name: &str) -> Option<Result<std::borrow::Cow<'_, str>, sentinel::BadSentinel>> {
         self.params
             .iter()
-            .find(|param| param.short_name().eq_ignore_ascii_case(name))
+            .find(|param| eq_folded(param.short_name(), name))
             .map(|param| sentinel::header_text(param.value.as_bytes()))
     }
 }
@@ -114,7 +115,7 @@ impl Seen {
         let mut seen = Self::default();
         let mut before: Option<&HeaderName> = None;
         for (name, value) in headers {
-            if name.as_str().starts_with("mcp_") {
+            if is_taken_for_ours(name.as_str()) {
                 return Err(HeadFault::Underscore(name.as_str().to_owned()));
             }
             if !name.as_str().starts_with(header::PREFIX) {
@@ -125,9 +126,18 @@ impl Seen {
                 return Err(HeadFault::Twice(name.as_str().to_owned()));
             }
             before = Some(name);
+            // Two spellings of one parameter become one header behind some servers.
+            if seen.has_param(name.as_str()) {
+                return Err(HeadFault::Twice(name.as_str().to_owned()));
+            }
             seen.take(name, value);
         }
         Ok(seen)
+    }
+
+    /// Whether a parameter was seen under this name, a hyphen and an underscore being the same.
+    fn has_param(&self, name: &str) -> bool {
+        self.params.iter().any(|param| eq_folded(param.name.as_str(), name))
     }
 
     fn take(&mut self, name: &HeaderName, value: &HeaderValue) {
@@ -165,6 +175,20 @@ impl Text {
     fn as_str(&self) -> &str {
         self.decoded.as_deref().unwrap_or_else(|| visible(&self.raw))
     }
+}
+
+/// Equal without case, and a hyphen equal to an underscore.
+fn eq_folded(a: &str, b: &str) -> bool {
+    let fold = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
+    a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| fold(a) == fold(b))
+}
+
+/// Whether this is one of the protocol's names but for an underscore where a hyphen belongs.
+fn is_taken_for_ours(name: &str) -> bool {
+    const WHOLE: [&str; 4] = [header::VERSION, header::METHOD, header::NAME, header::SESSION_ID];
+    let is_whole = WHOLE.iter().any(|ours| eq_folded(ours, name) && !ours.eq_ignore_ascii_case(name));
+    let prefix = name.get(..header::PARAM_PREFIX.len()).unwrap_or_default();
+    is_whole || name.starts_with("mcp_") || (eq_folded(prefix, header::PARAM_PREFIX) && prefix != header::PARAM_PREFIX)
 }
 
 /// The trimmed text of a value that was found to be visible ASCII; white space around a value is not part of it (RFC 9110, 5.5).
@@ -240,8 +264,21 @@ mod tests {
 
     #[test]
     fn a_spelling_that_others_take_for_the_header_is_refused() {
-        let fault = Head::read(&call_with(&[("mcp_name", "beta__x")])).unwrap_err();
-        assert_eq!(fault, HeadFault::Underscore("mcp_name".into()));
+        for name in
+            ["mcp_name", "mcp-protocol_version", "mcp-session_id", "mcp_x", "mcp-param_region", "mcp_param-region"]
+        {
+            let fault = Head::read(&call_with(&[(name, "x")])).unwrap_err();
+            assert_eq!(fault, HeadFault::Underscore(name.into()));
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_one_whichever_way_it_is_spelt() {
+        let head = Head::read(&call_with(&[("mcp-param-dry_run", "true")])).unwrap();
+        assert_eq!(head.param("Dry-Run").unwrap().unwrap(), "true");
+        assert_eq!(head.param("dry_run").unwrap().unwrap(), "true");
+        let both = call_with(&[("mcp-param-dry-run", "true"), ("mcp-param-dry_run", "false")]);
+        assert_eq!(Head::read(&both).unwrap_err(), HeadFault::Twice("mcp-param-dry_run".into()));
     }
 
     #[test]
