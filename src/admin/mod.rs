@@ -10,7 +10,7 @@ use http::{Method, Response, StatusCode};
 use pingora::apps::http_app::ServeHttp;
 use pingora::protocols::http::ServerSession;
 
-use crate::telemetry::Metrics;
+use crate::telemetry::{AccessLog, Metrics};
 
 /// What the process is up to.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +46,7 @@ impl Lifecycle {
 pub struct Admin {
     pub lifecycle: Lifecycle,
     pub metrics: Arc<Metrics>,
+    pub log: Arc<AccessLog>,
 }
 
 #[async_trait]
@@ -59,7 +60,10 @@ impl ServeHttp for Admin {
         match request.uri.path() {
             "/livez" => text(StatusCode::OK, check("process", "runs", verbose)),
             "/readyz" => self.readiness(verbose),
-            "/metrics" => metrics(self.metrics.text()),
+            "/metrics" => {
+                self.metrics.log_lines_dropped.set(i64::try_from(self.log.dropped()).unwrap_or(i64::MAX));
+                metrics(self.metrics.text())
+            }
             _ => text(StatusCode::NOT_FOUND, "there are /livez, /readyz and /metrics\n".into()),
         }
     }

@@ -120,19 +120,13 @@ impl Verifier {
         (lawful && !doubled).then(|| std::str::from_utf8(id.text).ok()).flatten()
     }
 
-    /// The body's `method`, if it was seen.
-    pub fn method(&self) -> Option<&str> {
+    fn method(&self) -> Option<&str> {
         self.text(self.plan.slots.method)
     }
 
     /// Whether the body asks for a further page of a list.
     pub fn has_cursor(&self) -> bool {
         self.scanner.found(self.plan.slots.cursor).is_some_and(|cursor| cursor.kind != Kind::Null)
-    }
-
-    /// The body's version, if it was seen.
-    pub fn version(&self) -> Option<&str> {
-        self.text(self.plan.slots.version)
     }
 
     fn text(&self, slot: Slot) -> Option<&str> {

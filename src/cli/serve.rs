@@ -126,7 +126,11 @@ impl Process {
         }
         server.add_service(proxy);
         if let Some(admin) = &config.admin {
-            let app = Admin { lifecycle: self.lifecycle.clone(), metrics: Arc::clone(&self.metrics) };
+            let app = Admin {
+                lifecycle: self.lifecycle.clone(),
+                metrics: Arc::clone(&self.metrics),
+                log: Arc::clone(&self.log),
+            };
             let mut service = Service::new("admin".to_owned(), app);
             service.threads = Some(1);
             service.add_tcp(&admin.listen.to_string());

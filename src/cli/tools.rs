@@ -11,6 +11,7 @@ use super::load::load;
 use super::out;
 use crate::config::Config;
 use crate::gateway::Snapshot;
+use crate::routing::prefixed_name;
 use crate::telemetry::Metrics;
 
 /// Everything that the servers said.
@@ -65,7 +66,7 @@ async fn view(config: &Config) -> Result<View, String> {
             continue;
         };
         for (tool, plan) in rules.tools.iter() {
-            let full = if prefix.is_empty() { tool.clone() } else { format!("{prefix}__{tool}") };
+            let full = prefixed_name(prefix, tool);
             match plan {
                 Ok(plan) => view.tools.push(Tool {
                     name: full,

@@ -33,6 +33,8 @@ pub use settings::{
     AddedHeader, Admin, Authorization, BearerFile, ClientTimeouts, Condition, Config, Gateway, Parameter,
     ProtectedResource, Route, Secret, Server, ServerTimeouts, Source,
 };
+#[cfg(test)]
+pub(crate) use surroundings::Nothing;
 pub use surroundings::{Machine, Surroundings};
 
 use complaint::{Findings, Lines, Told};

@@ -35,6 +35,21 @@ impl Surroundings for Machine {
     }
 }
 
+/// A test's surroundings: no variables, no files.
+#[cfg(test)]
+pub(crate) struct Nothing;
+
+#[cfg(test)]
+impl Surroundings for Nothing {
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn read(&self, _: &Path) -> io::Result<String> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

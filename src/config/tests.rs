@@ -1,23 +1,9 @@
 use std::fmt::Write;
-use std::io;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
 use super::*;
-
-struct Nothing;
-
-impl Surroundings for Nothing {
-    fn variable(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn read(&self, _: &Path) -> io::Result<String> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-}
 
 /// One of everything, to be broken in every way.
 const WHOLE: &str = r#"

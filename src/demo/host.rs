@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rmcp::ServerHandler;
+use rmcp::model::{CacheScope, ListToolsResult, Tool};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
@@ -14,6 +15,14 @@ use tokio::sync::oneshot;
 
 /// Where the servers answer.
 const PATH: &str = "/mcp";
+
+/// How long the servers' lists are fresh: they never change.
+pub(super) const LIST_TTL_MS: u64 = 60_000;
+
+/// A list of all tools, for everybody.
+pub(super) fn listed(tools: Vec<Tool>) -> ListToolsResult {
+    ListToolsResult::with_all_items(tools).with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public)
+}
 
 /// A server that listens. It stops to accept when this is dropped, and ends with the requests it has.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{
-    CacheScope, CallToolResult, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    CallToolResult, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
     ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
@@ -17,9 +17,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::database::{Database, MAX_ROWS};
-use super::host::{Running, host};
+use super::host::{Running, host, listed};
 
-const LIST_TTL_MS: u64 = 60_000;
 const DEFAULT_LIMIT: u32 = 20;
 
 /// Where an instance runs; its rows are those of its region.
@@ -105,7 +104,6 @@ impl ServerHandler for Sql {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = Self::tool_router().list_all();
-        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public))
+        Ok(listed(Self::tool_router().list_all()))
     }
 }

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::host::{Running, host};
+use super::host::{LIST_TTL_MS, Running, host, listed};
 
 /// City, degrees Celsius, what the sky does.
 const WEATHER: [(&str, i32, &str); 6] = [
@@ -28,8 +28,6 @@ const WEATHER: [(&str, i32, &str); 6] = [
     ("Tokyo", 19, "clear"),
 ];
 const CITIES: &str = "weather://cities";
-/// The lists never change while the process runs.
-const LIST_TTL_MS: u64 = 60_000;
 
 /// Starts the server on `addr` (port 0: any).
 pub async fn start(addr: SocketAddr) -> io::Result<Running> {
@@ -91,8 +89,7 @@ impl ServerHandler for Weather {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = Self::tool_router().list_all();
-        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public))
+        Ok(listed(Self::tool_router().list_all()))
     }
 
     async fn list_resources(

@@ -40,11 +40,11 @@ pub async fn admit(session: &mut Session, exchange: &mut Exchange) -> Result<Adm
     exchange.in_flight = Some(snapshot.in_flight.take(1).ok_or(Refusal::Overloaded(Limit::InFlight))?);
     // Framing next: nothing else of a head can be trusted before.
     policy::check_framing(session.req_header())?;
-    let path = session.req_header().uri.path().to_owned();
-    if let Some(document) = snapshot.protected_resource.as_ref().filter(|_| is_metadata(session, &path)) {
+    let path = session.req_header().uri.path();
+    if let Some(document) = snapshot.protected_resource.as_ref().filter(|_| is_metadata(session, path)) {
         return Ok(Admitted::Answer(Own::Metadata(document.clone())));
     }
-    let door = snapshot.table.door(&path).ok_or(Refusal::Path)?;
+    let door = snapshot.table.door(path).ok_or(Refusal::Path)?;
     // Before the method, so that a preflight is answered to allowed origins only.
     let loopback = snapshot.policy.is_loopback(inet(session.server_addr()));
     exchange.cors = snapshot.policy.check_caller(session.req_header(), loopback)?;
@@ -69,7 +69,8 @@ async fn relay_or_answer(
     head: Head,
 ) -> Result<Admitted, Refusal> {
     let snapshot = exchange.snapshot.clone();
-    exchange.head = Some(head.clone());
+    let head = Arc::new(head);
+    exchange.head = Some(Arc::clone(&head));
     if method::is_notification(head.method_text()) {
         return notification(session, exchange, &head).await;
     }

@@ -21,7 +21,7 @@ pub struct Exchange {
     pub started: Instant,
     pub in_flight: Option<Share>,
     pub cors: Option<Cors>,
-    pub head: Option<Head>,
+    pub head: Option<Arc<Head>>,
     /// The server that is asked, as soon as that is known.
     pub asked: Option<Arc<Server>>,
     pub target: Option<Target>,

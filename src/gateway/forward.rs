@@ -25,6 +25,9 @@ const SESSION_ID: HeaderName = HeaderName::from_static(header::SESSION_ID);
 /// Never forwarded, unless the server's `credential_headers` name them and its `authorization` is `forward`.
 const WITHHELD: [HeaderName; 4] = [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, SESSION_ID];
 
+/// How many times as long as a small body a large one may take in all.
+const LARGE_BODY: u32 = 10;
+
 /// Why pingora is told to stop: the refusal itself is in the exchange.
 pub const REFUSED: ErrorType = ErrorType::Custom("refused");
 
@@ -131,7 +134,7 @@ pub fn sending_on(digest: &Digest) -> Option<Sending> {
 }
 
 /// The next bytes of the body: those that may leave.
-pub fn request_body(session: &Session, body: &mut Option<Bytes>, is_end: bool, exchange: &mut Exchange) -> Result<()> {
+pub fn request_body(body: &mut Option<Bytes>, is_end: bool, exchange: &mut Exchange) -> Result<()> {
     if let Some(sending) = exchange.sending.as_ref().filter(|_| is_end) {
         sending.end();
     }
@@ -158,10 +161,7 @@ pub fn request_body(session: &Session, body: &mut Option<Bytes>, is_end: bool, e
         }
         Body::Unread | Body::Sent => {}
     }
-    if !is_end
-        && session.req_header().method == http::Method::POST
-        && started.elapsed() > exchange.snapshot.limits.body_time * 10
-    {
+    if !is_end && started.elapsed() > exchange.snapshot.limits.body_time * LARGE_BODY {
         exchange.refusal = Some(Refusal::BodyTooSlow);
         return Err(Error::new(REFUSED));
     }

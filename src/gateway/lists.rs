@@ -14,7 +14,7 @@ use super::snapshot::Snapshot;
 use crate::catalog::rules;
 use crate::protocol::Method;
 use crate::refusal::Refusal;
-use crate::routing::{SEPARATOR, prefixed_uri};
+use crate::routing::{prefixed_name, prefixed_uri};
 
 /// Where a result says which servers are missing in it.
 const UNAVAILABLE: &str = "mcp-signpost/unavailable";
@@ -120,11 +120,8 @@ impl List {
             Self::Templates => "uriTemplate",
         };
         let own = item.get(member)?.as_str()?;
-        if prefix.is_empty() {
-            return Some(item.into());
-        }
         let full = match self {
-            Self::Tools | Self::Prompts => format!("{prefix}{SEPARATOR}{own}"),
+            Self::Tools | Self::Prompts => prefixed_name(prefix, own),
             Self::Resources | Self::Templates => prefixed_uri(prefix, own),
         };
         item.insert(member.into(), full.into());

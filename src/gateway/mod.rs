@@ -141,12 +141,12 @@ impl ProxyHttp for Gateway {
 
     async fn request_body_filter(
         &self,
-        session: &mut Session,
+        _session: &mut Session,
         body: &mut Option<Bytes>,
         is_end: bool,
         exchange: &mut Exchange,
     ) -> Result<()> {
-        forward::request_body(session, body, is_end, exchange)
+        forward::request_body(body, is_end, exchange)
     }
 
     async fn response_filter(

@@ -81,10 +81,6 @@ impl Head {
         self.name.as_ref().map(Text::as_str)
     }
 
-    pub fn has_params(&self) -> bool {
-        !self.params.is_empty()
-    }
-
     /// The decoded value of `Mcp-Param-{name}`; names compare without case, and as servers behind CGI or WSGI see them, a
     /// hyphen and an underscore being the same: what such a server reads is what is proven.
     pub fn param(&self, name: &str) -> Option<Result<std::borrow::Cow<'_, str>, sentinel::BadSentinel>> {

@@ -151,15 +151,8 @@ impl LastResponse {
     }
 }
 
-/// The response in a stream that is at hand as a whole.
-pub fn last_response(stream: &[u8]) -> Result<Value, NoResponse> {
-    let mut reader = LastResponse::new(stream.len());
-    reader.feed(stream)?;
-    reader.finish()
-}
-
 /// Whether a message is a JSON-RPC response. One that says an error may lack the `id` (schema, `JSONRPCErrorResponse`).
-pub fn is_response(message: &Value) -> bool {
+fn is_response(message: &Value) -> bool {
     let has = |member| message.get(member).is_some();
     !has("method") && (has("error") || (has("result") && has("id")))
 }
@@ -169,6 +162,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
+
+    /// The response in a stream that is at hand as a whole.
+    fn last_response(stream: &[u8]) -> Result<Value, NoResponse> {
+        let mut reader = LastResponse::new(stream.len());
+        reader.feed(stream)?;
+        reader.finish()
+    }
 
     fn whole(stream: &[u8]) -> Vec<String> {
         let events = Parser::new(1 << 20).feed(stream).unwrap();

@@ -9,6 +9,11 @@ use super::routes::ServerRoutes;
 /// What stands between a prefix and the server's own name.
 pub const SEPARATOR: &str = "__";
 
+/// What a server's tool or prompt is called at the merged door: the way back of [`Table::server`].
+pub fn prefixed_name(prefix: &str, name: &str) -> String {
+    if prefix.is_empty() { name.to_owned() } else { format!("{prefix}{SEPARATOR}{name}") }
+}
+
 /// Where a request came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {

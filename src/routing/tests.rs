@@ -1,27 +1,13 @@
 use std::collections::HashMap;
-use std::io;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use proptest::collection::{hash_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 
-use crate::config::{self, Config, Surroundings};
+use crate::config::{self, Config, Nothing};
 
 use super::*;
-
-struct Nothing;
-
-impl Surroundings for Nothing {
-    fn variable(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn read(&self, _: &Path) -> io::Result<String> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-}
 
 fn config(text: &str) -> Config {
     config::parse(text, "test.toml", &Nothing).unwrap_or_else(|complaints| panic!("{complaints}"))

@@ -39,6 +39,7 @@ impl Table {
 /// What a server's URI is called at the merged door: the way back of [`Table::server_of_uri`].
 pub fn prefixed_uri(prefix: &str, uri: &str) -> String {
     match uri.strip_prefix(UI) {
+        _ if prefix.is_empty() => uri.to_owned(),
         Some(rest) => format!("{UI}{prefix}/{rest}"),
         None => format!("{prefix}+{uri}"),
     }
@@ -47,26 +48,14 @@ pub fn prefixed_uri(prefix: &str, uri: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{self, Surroundings};
-
-    struct Nowhere;
-
-    impl Surroundings for Nowhere {
-        fn variable(&self, _name: &str) -> Option<String> {
-            None
-        }
-
-        fn read(&self, _path: &std::path::Path) -> std::io::Result<String> {
-            Err(std::io::ErrorKind::NotFound.into())
-        }
-    }
+    use crate::config::{self, Nothing};
 
     fn table(servers: &[(&str, &str)]) -> Table {
         let server = |(name, prefix): &(&str, &str)| {
             format!("[servers.{name}]\nprefix = {prefix:?}\nendpoints = [\"http://127.0.0.1:1/mcp\"]\n")
         };
         let text: String = servers.iter().map(server).collect();
-        Table::new(&config::parse(&text, "test", &Nowhere).unwrap())
+        Table::new(&config::parse(&text, "test", &Nothing).unwrap())
     }
 
     #[test]

@@ -86,6 +86,8 @@ pub struct Metrics {
     pub in_flight: IntGauge,
     pub connections: IntGauge,
     pub buffered_bytes: IntGauge,
+    /// Set when the metrics are asked for.
+    pub log_lines_dropped: IntGauge,
     pub overhead: Histogram,
 }
 
@@ -159,6 +161,11 @@ impl Metrics {
                 &registry,
                 "signpost_buffered_bytes",
                 "Bytes of request bodies waiting to be judged",
+            )?,
+            log_lines_dropped: gauge(
+                &registry,
+                "signpost_log_lines_dropped",
+                "Access-log lines that found the queue full, since the start",
             )?,
             overhead: overhead(&registry)?,
             registry,

@@ -14,7 +14,8 @@ use pingora::protocols::http::client::HttpSession;
 use serde_json::{Value, json};
 
 use super::{Endpoint, Upstreams};
-use crate::protocol::{VERSIONS, header, meta, sse};
+use crate::protocol::sse::LastResponse;
+use crate::protocol::{VERSIONS, header, meta};
 
 /// What is sent: a method of the protocol and its parameters, `_meta` added.
 #[derive(Debug)]
@@ -151,28 +152,28 @@ async fn object(session: &mut HttpSession, max_bytes: usize) -> Result<(Value, u
         }
         body.extend_from_slice(&chunk);
     }
-    let message = serde_json::from_slice(&body).map_err(|error| OwnError::Unreadable(error.to_string()))?;
+    let message = serde_json::from_slice(&body).map_err(unreadable)?;
     Ok((message, body.len()))
 }
 
 /// Reads a stream until the message that is the response; what comes before it (notifications) is not for us.
 async fn stream(session: &mut HttpSession, max_bytes: usize) -> Result<(Value, usize), OwnError> {
-    let mut parser = sse::Parser::new(max_bytes);
+    let mut response = LastResponse::new(max_bytes);
     let mut bytes = 0;
     while let Some(chunk) = session.read_response_body().await.map_err(|_| OwnError::BrokeOff)? {
         bytes += chunk.len();
         if bytes > max_bytes {
             return Err(OwnError::TooLarge(max_bytes));
         }
-        for data in parser.feed(&chunk).map_err(|_| OwnError::TooLarge(max_bytes))? {
-            let message: Value =
-                serde_json::from_slice(data.as_ref()).map_err(|e| OwnError::Unreadable(e.to_string()))?;
-            if message.get("result").is_some() || message.get("error").is_some() {
-                return Ok((message, bytes));
-            }
+        if response.feed(&chunk).map_err(unreadable)? {
+            break;
         }
     }
-    Err(OwnError::Unreadable("the stream ended without a response".into()))
+    Ok((response.finish().map_err(unreadable)?, bytes))
+}
+
+fn unreadable(error: impl std::fmt::Display) -> OwnError {
+    OwnError::Unreadable(error.to_string())
 }
 
 fn result_of(mut message: Value) -> Result<Value, OwnError> {
