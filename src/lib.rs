@@ -14,7 +14,8 @@
 //! | [`refusal`] | every way to say no, turned into HTTP, JSON-RPC and a label in one place |
 //! | [`policy`] | the guards that need nothing but a head |
 //! | [`routing`] | name to server, parameters to pool, and why |
-//! | [`catalog`] | what each server offers: the rules of its tools, how long they hold |
+//! | [`catalog`] | what each server offers, to whom and until when, and all of it as one |
+//! | [`answers`] | a server's results on their way out: the URIs in them, rewritten as they stream |
 //! | [`config`] | TOML to checked configuration; every complaint with its line |
 //!
 //! The shell (does the I/O, holds no rules):
@@ -32,6 +33,7 @@
 
 pub mod admin;
 pub mod agreement;
+pub mod answers;
 pub mod catalog;
 pub mod cli;
 pub mod config;

@@ -2,14 +2,18 @@
 //!
 //! Must never be reachable by the gateway's clients, and never look at servers to say that the gateway is well.
 
+mod status;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use http::{Method, Response, StatusCode};
 use pingora::apps::http_app::ServeHttp;
 use pingora::protocols::http::ServerSession;
 
+use crate::gateway::Snapshot;
 use crate::telemetry::{AccessLog, Metrics};
 
 /// What the process is up to.
@@ -46,6 +50,7 @@ impl Lifecycle {
 pub struct Admin {
     pub lifecycle: Lifecycle,
     pub metrics: Arc<Metrics>,
+    pub snapshot: Arc<ArcSwap<Snapshot>>,
     pub log: Arc<AccessLog>,
 }
 
@@ -62,14 +67,25 @@ impl ServeHttp for Admin {
             "/readyz" => self.readiness(verbose),
             "/metrics" => {
                 self.metrics.log_lines_dropped.set(i64::try_from(self.log.dropped()).unwrap_or(i64::MAX));
+                let (entries, bytes) = self.snapshot.load().catalog.store.size();
+                self.metrics.catalog.kept(entries, bytes);
                 metrics(self.metrics.text())
             }
-            _ => text(StatusCode::NOT_FOUND, "there are /livez, /readyz and /metrics\n".into()),
+            "/status" => self.status(),
+            _ => text(StatusCode::NOT_FOUND, "there are /livez, /readyz, /metrics and /status\n".into()),
         }
     }
 }
 
 impl Admin {
+    fn status(&self) -> Response<Vec<u8>> {
+        let snapshot = self.snapshot.load();
+        match serde_json::to_vec_pretty(&status::Status::of(&snapshot)) {
+            Ok(body) => respond(StatusCode::OK, "application/json", body),
+            Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("the status cannot be written: {error}\n")),
+        }
+    }
+
     fn readiness(&self, verbose: bool) -> Response<Vec<u8>> {
         let words = self.lifecycle.words();
         if self.lifecycle.is_ready() {

@@ -12,7 +12,7 @@ mod verifier;
 pub use fault::{BodySays, Fault, escaped, quote};
 pub use peek::Peek;
 pub use plan::{Declared, Plan};
-pub use verifier::{Edit, Verifier};
+pub use verifier::{Edit, Reference, Referent, Verifier};
 
 #[cfg(test)]
 mod tests;

@@ -12,10 +12,13 @@ use crate::scan::{Capture, Slot, Text, Watch, WatchBuilder};
 const ROOT_KEYS: [&str; 4] = ["jsonrpc", "id", "method", "params"];
 const PARAMS_KEYS: [&str; 9] =
     ["name", "uri", "taskId", "arguments", "_meta", "ref", "inputResponses", "requestState", "cursor"];
+const REFERENCE_KEYS: [&str; 3] = ["type", "name", "uri"];
 const META_KEYS: [&str; 2] = [meta::VERSION, meta::CAPABILITIES];
 
 /// How much of an id is kept, so that it can be echoed. A longer one is lawful; our own errors then say `null`.
 const ID_BYTES: u32 = 1024;
+/// Raw bytes of a name or URI that a completion is for.
+const REFERENCE_BYTES: u32 = 8192;
 /// Kept of values that only have to be quoted in a message.
 const QUOTED_BYTES: u32 = 128;
 
@@ -57,9 +60,11 @@ pub(super) struct Slots {
     pub version: Slot,
     pub capabilities: Slot,
     pub named: Option<Slot>,
-    pub cursor: Slot,
+    /// What a completion is for: `name` of a prompt, `uri` of a resource template.
+    pub reference: Option<[Slot; 2]>,
 }
 
+static COMPLETION: LazyLock<Arc<Plan>> = LazyLock::new(|| Arc::new(Plan::build_completion()));
 static BY_NAME: LazyLock<Arc<Plan>> = LazyLock::new(|| Arc::new(Plan::build(Some(NamedBy::Name), std::iter::empty())));
 static BY_URI: LazyLock<Arc<Plan>> = LazyLock::new(|| Arc::new(Plan::build(Some(NamedBy::Uri), std::iter::empty())));
 static BY_TASK: LazyLock<Arc<Plan>> =
@@ -75,6 +80,11 @@ impl Plan {
             Some(NamedBy::TaskId) => &BY_TASK,
             None => &UNNAMED,
         })
+    }
+
+    /// The plan for `completion/complete`, which no header names ("Completion").
+    pub fn completion() -> Arc<Self> {
+        Arc::clone(&COMPLETION)
     }
 
     /// The plan for calls of a tool with these rules, and with what the configuration declares besides them. Where both
@@ -112,6 +122,14 @@ impl Plan {
         self.params.iter().map(|param| param.header.as_str())
     }
 
+    fn build_completion() -> Self {
+        let (mut watch, mut slots) = common(None);
+        watch.protect(&["params", "ref"], &REFERENCE_KEYS);
+        let kept = Capture { max_bytes: REFERENCE_BYTES, held: false, text: Text::Decoded };
+        slots.reference = Some(["name", "uri"].map(|member| watch.capture(&["params", "ref", member], kept)));
+        Self { watch: Arc::new(watch.build()), slots, named_by: None, params: Vec::new() }
+    }
+
     fn for_params<'a>(params: impl Iterator<Item = (&'a str, &'a [String], Option<ParamKind>)>) -> Arc<Self> {
         let mut params = params.peekable();
         if params.peek().is_none() {
@@ -124,20 +142,7 @@ impl Plan {
         named_by: Option<NamedBy>,
         params: impl Iterator<Item = (&'a str, &'a [String], Option<ParamKind>)>,
     ) -> Self {
-        let mut watch = Watch::builder();
-        watch.protect(&[], &ROOT_KEYS);
-        watch.protect(&["params"], &PARAMS_KEYS);
-        watch.protect(&["params", "_meta"], &META_KEYS);
-        let slots = Slots {
-            jsonrpc: watch.capture(&["jsonrpc"], short(Text::Decoded)),
-            id: watch.capture(&["id"], Capture { max_bytes: ID_BYTES, held: false, text: Text::Raw }),
-            method: watch.capture(&["method"], short(Text::Decoded)),
-            params: watch.capture(&["params"], short(Text::Decoded)),
-            version: watch.capture(&["params", "_meta", meta::VERSION], short(Text::Decoded)),
-            capabilities: watch.capture(&["params", "_meta", meta::CAPABILITIES], short(Text::Decoded)),
-            cursor: watch.capture(&["params", "cursor"], short(Text::Decoded)),
-            named: named_by.map(|by| watch.capture(&["params", by.member()], held())),
-        };
+        let (mut watch, slots) = common(named_by);
         let params = params.map(|(header, path, kind)| Param {
             header: header.to_owned(),
             member: format!("params.arguments.{}", path.join(".")),
@@ -147,6 +152,25 @@ impl Plan {
         let params = params.collect();
         Self { watch: Arc::new(watch.build()), slots, named_by, params }
     }
+}
+
+/// What every request has.
+fn common(named_by: Option<NamedBy>) -> (WatchBuilder, Slots) {
+    let mut watch = Watch::builder();
+    watch.protect(&[], &ROOT_KEYS);
+    watch.protect(&["params"], &PARAMS_KEYS);
+    watch.protect(&["params", "_meta"], &META_KEYS);
+    let slots = Slots {
+        jsonrpc: watch.capture(&["jsonrpc"], short(Text::Decoded)),
+        id: watch.capture(&["id"], Capture { max_bytes: ID_BYTES, held: false, text: Text::Raw }),
+        method: watch.capture(&["method"], short(Text::Decoded)),
+        params: watch.capture(&["params"], short(Text::Decoded)),
+        version: watch.capture(&["params", "_meta", meta::VERSION], short(Text::Decoded)),
+        capabilities: watch.capture(&["params", "_meta", meta::CAPABILITIES], short(Text::Decoded)),
+        named: named_by.map(|by| watch.capture(&["params", by.member()], held())),
+        reference: None,
+    };
+    (watch, slots)
 }
 
 fn argument(watch: &mut WatchBuilder, path: &[String]) -> Slot {

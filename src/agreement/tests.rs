@@ -186,7 +186,7 @@ fn the_name_is_held_until_it_agrees_and_edited_once() {
             assert!(verifier.take_edit().is_none());
         }
         if at as u64 == complete - 1 {
-            assert_eq!(verifier.take_edit(), Some(Edit { range: start..complete, value: "sql".into() }));
+            assert_eq!(verifier.take_edit(), Some(Edit { range: start..complete, value: "sql".into(), growth: 0 }));
         }
     }
     assert!(verifier.take_edit().is_none());

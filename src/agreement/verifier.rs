@@ -8,7 +8,7 @@ use super::plan::{Param, Plan};
 use crate::catalog::rules::ParamKind;
 use crate::protocol::decimal::{Equality, canonical, integers_equal};
 use crate::protocol::{Head, header, meta, method};
-use crate::scan::{Found, Kind, Limits, Scanner, Slot};
+use crate::scan::{Found, Kind, Limits, Scanner, Slot, token_len};
 
 /// Nesting that real schemas stay far below and real parsers bear: `serde_json` refuses the 128th level.
 const MAX_DEPTH: u8 = 127;
@@ -29,12 +29,37 @@ pub struct Verifier {
     fault: Option<Fault>,
 }
 
-/// A token to be overwritten in the body: `value` as a JSON string, padded to the same length.
+/// A token to be overwritten in the body: `value` as a JSON string, padded to the same length or longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     /// Bytes of the body, counted from its first.
     pub range: Range<u64>,
     pub value: String,
+    /// Bytes by which the body becomes longer, whatever the token's spelling was.
+    pub growth: usize,
+}
+
+/// What a completion is for ("Completion", reference types).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    pub to: Referent,
+    /// A prompt's name, or a resource's URI or template.
+    pub text: String,
+    /// Where its token stands in the body.
+    pub range: Range<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Referent {
+    Prompt,
+    Resource,
+}
+
+impl Edit {
+    /// By how much the token for `said` grows when `new` takes its place: its shortest spelling counts, so that any fits.
+    pub fn growth(said: &str, new: &str) -> usize {
+        token_len(new).saturating_sub(token_len(said))
+    }
 }
 
 /// How far the named member has been dealt with.
@@ -124,9 +149,15 @@ impl Verifier {
         self.text(self.plan.slots.method)
     }
 
-    /// Whether the body asks for a further page of a list.
-    pub fn has_cursor(&self) -> bool {
-        self.scanner.found(self.plan.slots.cursor).is_some_and(|cursor| cursor.kind != Kind::Null)
+    /// What a completion is for, in a body that was found lawful. `None`: nothing, or a prompt and a resource at once.
+    pub fn reference(&self) -> Option<Reference> {
+        let [name, uri] = self.plan.slots.reference?;
+        let read = |slot| Some((self.text(slot)?.to_owned(), self.scanner.found(slot)?.range));
+        match (read(name), read(uri)) {
+            (Some((text, range)), None) => Some(Reference { to: Referent::Prompt, text, range }),
+            (None, Some((text, range))) => Some(Reference { to: Referent::Resource, text, range }),
+            _ => None,
+        }
     }
 
     fn text(&self, slot: Slot) -> Option<&str> {
@@ -144,7 +175,7 @@ impl Verifier {
         let Naming::Awaited { new } = std::mem::replace(&mut self.name, Naming::Done) else { return };
         match agreed {
             Err(fault) => drop(self.fault.get_or_insert(fault)),
-            Ok(()) => self.name = new.map_or(Naming::Done, |value| Naming::Edit(Edit { range, value })),
+            Ok(()) => self.name = new.map_or(Naming::Done, |value| Naming::Edit(edit(range, name, value))),
         }
     }
 
@@ -207,6 +238,11 @@ impl Verifier {
         }
         Ok(())
     }
+}
+
+fn edit(range: Range<u64>, said: &str, value: String) -> Edit {
+    let growth = Edit::growth(said, &value);
+    Edit { range, value, growth }
 }
 
 fn lawful_id(id: &Found<'_>) -> bool {

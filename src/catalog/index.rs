@@ -12,7 +12,9 @@ use arc_swap::ArcSwapOption;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::rules::Unlawful;
+use super::omission::Omission;
+use super::rules::ToolRules;
+use super::schemas::Schemas;
 use crate::agreement::Plan;
 
 /// After a failed fetch the rules count as not to be had for this long.
@@ -30,7 +32,7 @@ const PRIVATE_IDLE: Duration = Duration::from_secs(600);
 /// Identifies the credentials that a caller sends to a server: a keyed hash, never the credentials themselves.
 pub type Caller = u128;
 
-/// The rules of all tools of one server, as one list said.
+/// The rules of all tools of one server, as its lists said.
 #[derive(Clone, Debug)]
 pub struct RuleSet {
     pub tools: Tools,
@@ -38,20 +40,40 @@ pub struct RuleSet {
     pub list_ttl: Duration,
     pub is_public: bool,
     pub fetched: Instant,
+    /// Digest of the capabilities of the client that the list was for.
+    pub capabilities: u128,
 }
 
 /// The tools by name. Lists that say the same share one of these, however many callers have them.
 pub type Tools = Arc<ByName>;
 
-/// Each tool's plan, or why it must not be called.
-pub type ByName = HashMap<String, Result<Arc<Plan>, Unlawful>>;
+pub type ByName = HashMap<String, Rule>;
+
+/// What is known of a tool of this name.
+#[derive(Clone, Debug)]
+pub enum Rule {
+    Lawful(Arc<Tool>),
+    /// It is in no list of ours, so it must not be called.
+    LeftOut(Omission),
+    /// Lists for different clients demand different headers.
+    Contradicted,
+}
+
+/// What a tool demands of its calls.
+#[derive(Debug)]
+pub struct Tool {
+    pub rules: ToolRules,
+    pub plan: Arc<Plan>,
+    /// Where arguments or results are validated.
+    pub schemas: Option<Arc<Schemas>>,
+}
 
 /// One server's rules, in as many variants as its answers have scopes.
 #[derive(Debug)]
 pub struct Index {
     ttl: Duration,
-    /// The last list that may be shown to all, whoever asked for it.
-    shared: ArcSwapOption<RuleSet>,
+    /// From lists that may be shown to all, whoever asked for them.
+    shared: Variant,
     anonymous: Arc<Variant>,
     private: moka::sync::Cache<Caller, Arc<Variant>>,
     tools: Mutex<HashMap<u64, Weak<ByName>>>,
@@ -73,7 +95,10 @@ pub enum Doubt {
 /// The rules as one caller sees them.
 #[derive(Debug, Default)]
 struct Variant {
+    /// Of all lists below, as one.
     set: ArcSwapOption<RuleSet>,
+    /// One for each set of client capabilities.
+    lists: Mutex<Vec<Arc<RuleSet>>>,
     flight: tokio::sync::Mutex<()>,
     times: Mutex<Times>,
 }
@@ -95,7 +120,7 @@ impl Index {
         let private = moka::sync::Cache::builder().max_capacity(PRIVATE_VARIANTS).time_to_idle(PRIVATE_IDLE).build();
         Self {
             ttl,
-            shared: ArcSwapOption::empty(),
+            shared: Variant::default(),
             anonymous: Arc::default(),
             private,
             tools: Mutex::default(),
@@ -157,16 +182,15 @@ impl Index {
         self.settled(&variant, fetch, is_newer).await.filter(|set| is_newer(set))
     }
 
-    /// A server says that our view of its tools is old: whether that should cause a fetch now.
-    pub fn should_revalidate(&self, caller: Option<Caller>) -> bool {
-        self.variant(caller).may_refetch(REVALIDATE_FLOOR)
+    /// A server says that our view of its tools is old: whether that should cause a fetch now. One floor for all callers,
+    /// so that nobody can provoke more with many credentials.
+    pub fn should_revalidate(&self) -> bool {
+        self.shared.may_refetch(REVALIDATE_FLOOR)
     }
 
-    /// Fetches whatever the age of what is there, unless a fetch is under way.
-    pub async fn revalidate(&self, caller: Option<Caller>, fetch: Fetch<'_>) {
-        let variant = self.variant(caller);
-        let Ok(_flight) = variant.flight.try_lock() else { return };
-        self.settle(&variant, fetch.await);
+    /// Takes in what a list says that was fetched for its own sake.
+    pub fn learn(&self, caller: Option<Caller>, set: RuleSet) {
+        self.settle(&self.variant(caller), Some(set));
     }
 
     /// The one copy of the tools of a list that says this; `build` makes it if there is none.
@@ -189,7 +213,7 @@ impl Index {
             None => self.anonymous.set.load_full(),
             Some(caller) => self.private.get(&caller).and_then(|variant| variant.set.load_full()),
         };
-        own.filter(is_young).or_else(|| self.shared.load_full().filter(is_young))
+        own.filter(is_young).or_else(|| self.shared.set.load_full().filter(is_young))
     }
 
     fn variant(&self, caller: Option<Caller>) -> Arc<Variant> {
@@ -223,15 +247,31 @@ impl Index {
     fn settle(&self, variant: &Variant, fetched: Option<RuleSet>) -> Option<Arc<RuleSet>> {
         variant.note_failure(fetched.is_none());
         let set = Arc::new(fetched?);
-        variant.set.store(Some(Arc::clone(&set)));
+        let horizon = self.ttl * STALE_LIFETIMES;
         if set.is_public {
-            self.shared.store(Some(Arc::clone(&set)));
+            self.shared.add(Arc::clone(&set), horizon);
         }
-        Some(set)
+        Some(variant.add(set, horizon))
     }
 }
 
 impl Variant {
+    /// Takes in a list in the place of the last one for the same capabilities; gives what all of them say.
+    fn add(&self, set: Arc<RuleSet>, horizon: Duration) -> Arc<RuleSet> {
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.retain(|list| list.capabilities != set.capabilities && list.age() <= horizon);
+        lists.push(Arc::clone(&set));
+        let says_the_same = |list: &Arc<RuleSet>| Arc::ptr_eq(&list.tools, &set.tools);
+        let united = if lists.iter().all(says_the_same) {
+            set
+        } else {
+            let tools = Arc::new(unite(&lists));
+            Arc::new(RuleSet { tools, ..RuleSet::clone(&set) })
+        };
+        self.set.store(Some(Arc::clone(&united)));
+        united
+    }
+
     fn note_failure(&self, failed: bool) {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         times.failed = failed.then(Instant::now);
@@ -252,13 +292,37 @@ impl Variant {
     }
 }
 
+/// What several lists say; where they contradict each other nothing is known.
+fn unite(lists: &[Arc<RuleSet>]) -> ByName {
+    let mut all = ByName::new();
+    for (name, rule) in lists.iter().flat_map(|list| list.tools.iter()) {
+        match all.get_mut(name) {
+            None => drop(all.insert(name.clone(), rule.clone())),
+            Some(known) if known.agrees(rule) => {}
+            Some(known) => *known = Rule::Contradicted,
+        }
+    }
+    all
+}
+
+impl Rule {
+    fn agrees(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Lawful(one), Self::Lawful(other)) => one.rules == other.rules,
+            (Self::LeftOut(_), Self::LeftOut(_)) => true,
+            _ => false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn set(list_ttl: u64, is_public: bool) -> RuleSet {
-        RuleSet { tools: Tools::default(), list_ttl: Duration::from_secs(list_ttl), is_public, fetched: Instant::now() }
+        let list_ttl = Duration::from_secs(list_ttl);
+        RuleSet { tools: Tools::default(), list_ttl, is_public, fetched: Instant::now(), capabilities: 0 }
     }
 
     fn ready(set: Option<RuleSet>) -> Fetch<'static> {

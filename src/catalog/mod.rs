@@ -1,10 +1,36 @@
-//! What each server offers, and under which rules.
+//! What each server offers, to whom, until when, and all of it as one.
 //!
-//! Knows the lists' results as JSON values, and how long what was read from them holds. Must never do I/O: what is
-//! fetched is handed in.
+//! ```text
+//! kind, page, walk ──► item ──► list (one server's, whole) ──► view (all servers', under public names)
+//!        rules, schemas ──┘ ▲                  │                 ▲
+//!                       omission               ▼                 │
+//!             variants ──► cache (fresh, stale, fetched once) ──► merged
+//!                           └── flights, store    names, cursor ──┘
+//! index: the rules that calls are judged by, with a lifetime of their own
+//! ```
+//!
+//! Must never do I/O: what is fetched is handed in ([`cache::Source`]).
 
+pub mod about;
+pub mod cache;
+pub mod cursor;
+#[cfg(test)]
+mod fake;
+mod flights;
 mod index;
+pub mod item;
+pub mod kind;
+pub mod list;
+pub mod merged;
+pub mod names;
+pub mod offer;
+pub mod omission;
+pub mod page;
 pub mod rules;
+pub mod schemas;
+pub mod store;
+pub mod variants;
+pub mod view;
 pub mod walk;
 
-pub use index::{Caller, Doubt, Fetch, Index, RuleSet};
+pub use index::{ByName, Caller, Doubt, Fetch, Index, Rule, RuleSet, Tool, Tools};

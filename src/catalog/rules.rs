@@ -4,9 +4,6 @@
 //! `tools/list` result. Must never follow a `$ref` and never take a rule from a tool that breaks one constraint: such a
 //! tool is unlawful as a whole and "MUST" be left out of lists.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-
 use serde_json::{Map, Value};
 
 /// The annotation's key.
@@ -47,8 +44,6 @@ pub struct ToolRules {
 pub enum Unlawful {
     #[error("the tool has no inputSchema that is an object; write one, {{\"type\": \"object\"}} at least")]
     NoSchema,
-    #[error("another tool of this server has the same name; names must be unique")]
-    NameTwice,
     #[error("x-mcp-header at {at} is no string; write the name behind Mcp-Param-")]
     NotAString { at: String },
     #[error("x-mcp-header at {at} is empty; write the name behind Mcp-Param-")]
@@ -230,57 +225,6 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// The tools of a server by name, each with its rules or with why it has none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tools {
-    by_name: BTreeMap<String, Result<ToolRules, Unlawful>>,
-}
-
-impl Tools {
-    pub fn get(&self, name: &str) -> Option<&Result<ToolRules, Unlawful>> {
-        self.by_name.get(name)
-    }
-
-    /// In the order of their names.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Result<ToolRules, Unlawful>)> {
-        self.by_name.iter().map(|(name, rules)| (name.as_str(), rules))
-    }
-
-    pub fn len(&self) -> usize {
-        self.by_name.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.by_name.is_empty()
-    }
-
-    /// Adds one tool. A name that is there already belongs to nobody: nobody knows which of the two a call would reach.
-    pub fn insert(&mut self, name: String, rules: Result<ToolRules, Unlawful>) {
-        match self.by_name.entry(name) {
-            Entry::Vacant(free) => drop(free.insert(rules)),
-            Entry::Occupied(mut taken) => drop(taken.insert(Err(Unlawful::NameTwice))),
-        }
-    }
-
-    /// Adds another page of the same list.
-    pub fn append(&mut self, other: Self) {
-        other.by_name.into_iter().for_each(|(name, rules)| self.insert(name, rules));
-    }
-}
-
-/// One page of a `tools/list` result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
-    pub tools: Tools,
-    /// Entries that have no name, so that no call can reach them.
-    pub nameless: usize,
-    /// Any string, the empty one included; only its absence ends the list.
-    pub next_cursor: Option<String>,
-    /// How long the page is fresh, in milliseconds; 0 where nothing (or nothing lawful) is said.
-    pub ttl_ms: u64,
-    pub scope: Scope,
-}
-
 /// To whom a result may be given again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
@@ -290,36 +234,14 @@ pub enum Scope {
     Private,
 }
 
-/// Why a result is no page of tools.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PageError {
-    #[error("the result of tools/list has no array \"tools\"")]
-    NoTools,
-    #[error("the result of tools/list has a nextCursor that is no string")]
-    Cursor,
-}
-
-/// Reads the `result` of one `tools/list` response.
-pub fn page(result: &Value) -> Result<Page, PageError> {
-    let listed = result.get("tools").and_then(Value::as_array).ok_or(PageError::NoTools)?;
-    let next_cursor = match result.get("nextCursor") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(cursor)) => Some(cursor.clone()),
-        Some(_) => return Err(PageError::Cursor),
-    };
-    let mut tools = Tools::default();
-    let mut nameless = 0;
-    for tool in listed {
-        match tool.get("name").and_then(Value::as_str) {
-            Some(name) => tools.insert(name.to_owned(), tool_rules(tool)),
-            None => nameless += 1,
+impl Scope {
+    /// As the protocol writes it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Private => "private",
         }
     }
-    // "server/utilities/caching": absent and negative count as 0, stale at once.
-    let ttl_ms = result.get("ttlMs").and_then(Value::as_u64).unwrap_or(0);
-    let public = result.get("cacheScope").and_then(Value::as_str) == Some("public");
-    let scope = if public { Scope::Public } else { Scope::Private };
-    Ok(Page { tools, nameless, next_cursor, ttl_ms, scope })
 }
 
 #[cfg(test)]

@@ -1,127 +1,170 @@
 //! Walking all pages of a server's list, within bounds.
+//!
+//! Where a bound strikes, what came before it is kept and marked as cut: nothing is lost silently.
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::index::{Index, RuleSet};
-use super::rules::{self, PageError, Scope, ToolRules, Tools, Unlawful};
-use crate::agreement::{Declared, Plan};
+use super::kind::Kind;
+use super::list::{Cut, MAX_BYTES, MAX_ITEMS};
+use super::page::{Page, PageError};
+use super::rules::Scope;
 
-const MAX_PAGES: usize = 1_000;
+pub const MAX_PAGES: usize = 1_000;
 
-/// Why a list could not be walked to its end.
+/// All pages, each with the time at which it came.
+#[derive(Debug)]
+pub struct Walked {
+    pub pages: Vec<(Page, Instant)>,
+    pub cut: Option<Cut>,
+}
+
+/// How long a walked list holds, for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freshness {
+    /// When the first page came.
+    pub received: Instant,
+    /// Until the first of its pages expires, counted from `received`.
+    pub ttl: Duration,
+    pub scope: Scope,
+}
+
+/// Why a list could not be walked at all.
 #[derive(Debug, thiserror::Error)]
 pub enum WalkError<E> {
     #[error("{0}")]
     Fetch(E),
-    #[error("the list repeats the cursor of an earlier page")]
-    Repeats,
-    #[error("the list has more than {MAX_PAGES} pages")]
-    TooLong,
+    #[error("a page cannot be read: {0}")]
+    Page(#[from] PageError),
 }
 
-/// Walks a list from its first page to its last and gives each page's result; `fetch` gets one by its cursor and bounds
-/// the bytes of all.
-pub async fn pages<E, F>(mut fetch: impl FnMut(Option<String>) -> F) -> Result<Vec<Value>, WalkError<E>>
+/// Walks a list from its first page to its last; `fetch` gets the result of one by its cursor.
+pub async fn walk<E, F>(kind: Kind, mut fetch: impl FnMut(Option<String>) -> F) -> Result<Walked, WalkError<E>>
 where
-    F: Future<Output = Result<Value, E>>,
+    F: Future<Output = Result<Bytes, E>>,
 {
-    let mut pages = Vec::new();
-    let mut cursors = HashSet::new();
+    let mut walked = Walked { pages: Vec::new(), cut: None };
+    let (mut cursors, mut items, mut bytes) = (HashSet::new(), 0, 0);
     let mut cursor = None;
-    while pages.len() < MAX_PAGES {
-        let page = fetch(cursor.take()).await.map_err(WalkError::Fetch)?;
-        // Any string is a cursor, the empty one included; only its absence ends the list ("server/utilities/pagination").
-        let next = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
-        pages.push(page);
-        match next {
-            None => return Ok(pages),
-            Some(next) if !cursors.insert(next.clone()) => return Err(WalkError::Repeats),
-            Some(next) => cursor = Some(next),
+    loop {
+        let result = fetch(cursor.take()).await.map_err(WalkError::Fetch)?;
+        bytes += result.len();
+        let page = Page::read(kind, &result)?;
+        items += page.items.len();
+        let next = page.next_cursor.clone();
+        walked.pages.push((page, Instant::now()));
+        let Some(next) = next else { return Ok(walked) };
+        walked.cut = match () {
+            () if walked.pages.len() >= MAX_PAGES => Some(Cut::Pages),
+            () if items >= MAX_ITEMS => Some(Cut::Items),
+            () if bytes >= MAX_BYTES => Some(Cut::Bytes),
+            () if !cursors.insert(next.clone()) => Some(Cut::Repeats),
+            () => None,
+        };
+        if walked.cut.is_some() {
+            return Ok(walked);
+        }
+        cursor = Some(next);
+    }
+}
+
+impl Walked {
+    /// "Each page has its own ttlMs": the earliest counts, and the narrowest scope.
+    pub fn freshness(&self) -> Freshness {
+        let received = self.pages.first().map_or_else(Instant::now, |(_, received)| *received);
+        let left = |(page, at): &(Page, Instant)| at.saturating_duration_since(received).saturating_add(page.ttl);
+        let is_zero = self.pages.iter().any(|(page, _)| page.ttl.is_zero());
+        let is_public = self.pages.iter().all(|(page, _)| page.scope == Scope::Public);
+        Freshness {
+            received,
+            ttl: if is_zero { Duration::ZERO } else { self.pages.iter().map(left).min().unwrap_or_default() },
+            scope: if is_public { Scope::Public } else { Scope::Private },
         }
     }
-    Err(WalkError::TooLong)
-}
-
-/// The rules of all tools on these pages of `tools/list`, and what the configuration declares besides them.
-pub fn rules(pages: &[Value], declared: &[Declared], index: &Index) -> Result<RuleSet, PageError> {
-    let mut tools = Tools::default();
-    let mut ttl = u64::MAX;
-    let mut is_public = true;
-    for page in pages {
-        let page = rules::page(page)?;
-        tools.append(page.tools);
-        ttl = ttl.min(page.ttl_ms);
-        // Without the word `public` nothing is shared.
-        is_public &= page.scope == Scope::Public;
-    }
-    let said: Vec<Option<&Value>> = pages.iter().map(|page| page.get("tools")).collect();
-    let plans = || tools.iter().map(|(name, rules)| (name.to_owned(), plan(rules, declared))).collect();
-    Ok(RuleSet {
-        tools: index.intern(&said, plans),
-        list_ttl: Duration::from_millis(ttl),
-        is_public,
-        fetched: Instant::now(),
-    })
-}
-
-fn plan(rules: &Result<ToolRules, Unlawful>, declared: &[Declared]) -> Result<Arc<Plan>, Unlawful> {
-    rules.as_ref().map(|rules| Plan::for_tool(rules, declared)).map_err(Clone::clone)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    async fn walk(pages: Vec<Value>) -> Result<RuleSet, WalkError<()>> {
-        let pages = &pages;
-        let walked = super::pages(|cursor| {
-            let index = cursor.map_or(0, |cursor| cursor.parse::<usize>().unwrap_or(0));
-            async move { pages.get(index).cloned().ok_or(()) }
-        });
-        Ok(rules(&walked.await?, &[], &Index::new(Duration::ZERO)).unwrap())
-    }
-
-    fn tool(name: &str) -> Value {
-        json!({ "name": name, "inputSchema": { "type": "object" } })
-    }
-
-    #[tokio::test]
-    async fn all_pages_are_walked_and_the_shortest_lifetime_and_narrowest_scope_count() {
-        let set = walk(vec![
-            json!({ "tools": [tool("a")], "nextCursor": "1", "ttlMs": 5000, "cacheScope": "public" }),
-            json!({ "tools": [tool("b")], "ttlMs": 3000, "cacheScope": "private" }),
-        ])
+    /// Walks pages that lead to each other by their places; each takes a second.
+    async fn walked(pages: &[Value]) -> Result<Walked, WalkError<()>> {
+        walk(Kind::Tools, |cursor| {
+            let place = cursor.map_or(0, |cursor| cursor.parse().unwrap_or(0_usize));
+            async move {
+                tokio::time::advance(Duration::from_secs(1)).await;
+                pages.get(place).map(|page| Bytes::from(page.to_string())).ok_or(())
+            }
+        })
         .await
-        .unwrap();
-        let mut names: Vec<_> = set.tools.keys().cloned().collect();
-        names.sort();
-        assert_eq!(names, ["a", "b"]);
-        assert_eq!((set.list_ttl, set.is_public), (Duration::from_secs(3), false));
     }
 
-    #[tokio::test]
-    async fn an_empty_cursor_goes_on_and_a_repeated_one_ends_in_an_error() {
-        let pages = vec![json!({ "tools": [], "nextCursor": "" })];
-        assert!(matches!(walk(pages).await, Err(WalkError::Repeats)));
-        let pages = vec![json!({ "tools": [], "nextCursor": "1" }), json!({ "tools": [], "nextCursor": "1" })];
-        assert!(matches!(walk(pages).await, Err(WalkError::Repeats)));
+    fn names(walked: &Walked) -> Vec<String> {
+        let items = walked.pages.iter().flat_map(|(page, _)| &page.items);
+        let name = |item: &Bytes| serde_json::from_slice::<Value>(item).unwrap()["name"].as_str().unwrap().to_owned();
+        items.map(name).collect()
     }
 
-    #[tokio::test]
-    async fn a_name_on_two_pages_is_nobody_s() {
-        let set = walk(vec![json!({ "tools": [tool("a")], "nextCursor": "1" }), json!({ "tools": [tool("a")] })]).await;
-        assert!(set.unwrap().tools["a"].is_err());
+    #[tokio::test(start_paused = true)]
+    async fn all_pages_are_walked_and_the_first_to_expire_and_the_narrowest_scope_count() {
+        let pages = [
+            json!({ "tools": [{ "name": "a" }], "nextCursor": "1", "ttlMs": 5000, "cacheScope": "public" }),
+            json!({ "tools": [{ "name": "b" }], "nextCursor": "2", "ttlMs": 4500, "cacheScope": "private" }),
+            json!({ "tools": [{ "name": "c" }], "ttlMs": 60_000, "cacheScope": "public" }),
+        ];
+        let walked = walked(&pages).await.unwrap();
+        assert_eq!((names(&walked), walked.cut), (vec!["a".into(), "b".into(), "c".into()], None));
+        let freshness = walked.freshness();
+        // The second page came a second after the first, but the first expires before it.
+        assert_eq!((freshness.ttl, freshness.scope), (Duration::from_secs(5), Scope::Private));
+        assert_eq!(freshness.received.elapsed(), Duration::from_secs(2));
     }
 
-    #[tokio::test]
-    async fn a_missing_page_loses_the_list() {
-        assert!(matches!(walk(vec![json!({ "tools": [], "nextCursor": "7" })]).await, Err(WalkError::Fetch(()))));
+    #[tokio::test(start_paused = true)]
+    async fn one_page_without_a_lifetime_leaves_none_to_the_list() {
+        let pages = [
+            json!({ "tools": [], "nextCursor": "1", "ttlMs": 5000, "cacheScope": "public" }),
+            json!({ "tools": [], "ttlMs": 0, "cacheScope": "public" }),
+        ];
+        let freshness = walked(&pages).await.unwrap().freshness();
+        assert_eq!((freshness.ttl, freshness.scope), (Duration::ZERO, Scope::Public));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_empty_cursor_goes_on_and_a_repeated_one_cuts_the_list() {
+        let pages = [json!({ "tools": [{ "name": "a" }], "nextCursor": "" })];
+        let cut = walked(&pages).await.unwrap();
+        assert_eq!((names(&cut).len(), cut.cut), (2, Some(Cut::Repeats)));
+        let pages =
+            [json!({ "tools": [{ "name": "a" }], "nextCursor": "1" }), json!({ "tools": [], "nextCursor": "1" })];
+        assert_eq!(walked(&pages).await.unwrap().cut, Some(Cut::Repeats));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_without_end_is_cut_by_pages_items_and_bytes() {
+        let page = |place: usize, items: Vec<Value>| json!({ "tools": items, "nextCursor": (place + 1).to_string() });
+        let pages: Vec<_> = (0..MAX_PAGES + 10).map(|place| page(place, vec![])).collect();
+        let cut = walked(&pages).await.unwrap();
+        assert_eq!((cut.pages.len(), cut.cut), (MAX_PAGES, Some(Cut::Pages)));
+        let many: Vec<_> = (0..MAX_ITEMS / 2).map(|_| json!({})).collect();
+        let pages: Vec<_> = (0..4).map(|place| page(place, many.clone())).collect();
+        let cut = walked(&pages).await.unwrap();
+        assert_eq!((cut.pages.len(), cut.cut), (2, Some(Cut::Items)));
+        let large = json!({ "name": "x".repeat(MAX_BYTES / 2) });
+        let pages: Vec<_> = (0..4).map(|place| page(place, vec![large.clone()])).collect();
+        let cut = walked(&pages).await.unwrap();
+        assert_eq!((cut.pages.len(), cut.cut), (2, Some(Cut::Bytes)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_that_is_missing_or_unreadable_loses_the_list() {
+        let first = json!({ "tools": [], "nextCursor": "1" });
+        assert!(matches!(walked(std::slice::from_ref(&first)).await, Err(WalkError::Fetch(()))));
+        assert!(matches!(walked(&[first, json!({ "prompts": [] })]).await, Err(WalkError::Page(_))));
     }
 }

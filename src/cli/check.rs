@@ -9,14 +9,14 @@ use crate::gateway::Snapshot;
 use crate::telemetry::Metrics;
 
 pub fn run(options: &arguments::Check) -> Status {
-    let config = match load(&options.file) {
-        Ok(config) => config,
+    let (config, source) = match load(&options.file) {
+        Ok(loaded) => loaded,
         Err(status) => return status,
     };
     // What `serve` would compile is compiled here too, so that the two never differ.
-    let built = Metrics::new()
-        .map_err(|error| error.to_string())
-        .and_then(|metrics| Snapshot::build(&config, std::sync::Arc::new(metrics)).map_err(|error| error.to_string()));
+    let built = Metrics::new().map_err(|error| error.to_string()).and_then(|metrics| {
+        Snapshot::build(&config, std::sync::Arc::new(metrics), source).map_err(|error| error.to_string())
+    });
     if let Err(error) = built {
         eprintln!("error: {error}");
         return Status::Unusable;

@@ -8,6 +8,7 @@ use super::out;
 use super::serve::serve;
 use crate::config::{self, Config};
 use crate::demo::{Servers, commands};
+use crate::gateway::Loaded;
 
 pub fn run(options: &arguments::Demo) -> Status {
     // The servers live on a runtime of their own, as they would in processes of their own.
@@ -19,12 +20,13 @@ pub fn run(options: &arguments::Demo) -> Status {
         Ok(servers) => servers,
         Err(error) => return failed(&error),
     };
-    let config = match configuration(&servers.config(options.listen, options.admin)) {
+    let text = servers.config(options.listen, options.admin);
+    let config = match configuration(&text) {
         Ok(config) => config,
         Err(error) => return failed(&error),
     };
     let url = format!("http://{}{}", options.listen, config.gateway.path);
-    let status = serve(&config, options.log_format, || welcome(&url, options));
+    let status = serve(&config, Loaded::now(&text), options.log_format, || welcome(&url, options));
     drop(servers);
     runtime.shutdown_background();
     status

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use super::Status;
 use super::arguments::File;
 use crate::config::{self, Config};
+use crate::gateway::Loaded;
 
 const DEFAULTS: [&str; 2] = ["./signpost.toml", "/etc/mcp-signpost/signpost.toml"];
 
 /// The configuration, or the status to end with after everything that is wrong with it was said on stderr.
-pub fn load(file: &File) -> Result<Config, Status> {
+pub fn load(file: &File) -> Result<(Config, Loaded), Status> {
     let path = find(file).ok_or_else(|| {
         eprintln!("error: no configuration found at {}; name one with --config FILE", DEFAULTS.join(" or "));
         Status::Unusable
@@ -18,10 +19,12 @@ pub fn load(file: &File) -> Result<Config, Status> {
         eprintln!("error: {} cannot be read: {error}", path.display());
         Status::Unusable
     })?;
-    config::parse(&text, &path.display().to_string(), &config::Machine::beside(&path)).map_err(|complaints| {
+    let config = config::parse(&text, &path.display().to_string(), &config::Machine::beside(&path));
+    let config = config.map_err(|complaints| {
         eprintln!("{complaints}");
         Status::Unusable
-    })
+    })?;
+    Ok((config, Loaded::now(&text)))
 }
 
 fn find(file: &File) -> Option<PathBuf> {

@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::routing::{Asked, Door, Table};
 
 pub fn run(options: &arguments::Route) -> Status {
-    let config = match load(&options.file) {
+    let (config, _) = match load(&options.file) {
         Ok(config) => config,
         Err(status) => return status,
     };

@@ -19,7 +19,7 @@ use super::arguments;
 use super::load::load;
 use crate::admin::{Admin, Lifecycle};
 use crate::config::Config;
-use crate::gateway::{self, Connections, Gateway, Snapshot};
+use crate::gateway::{self, Connections, Gateway, Loaded, Snapshot};
 use crate::telemetry::{AccessLog, LogFormat, Metrics};
 use crate::upstream::Upstreams;
 
@@ -30,14 +30,14 @@ const DRAIN_LOOK: Duration = Duration::from_millis(20);
 
 pub fn run(options: &arguments::Serve) -> Status {
     match load(&options.file) {
-        Ok(config) => serve(&config, options.log_format, || ()),
+        Ok((config, source)) => serve(&config, source, options.log_format, || ()),
         Err(status) => status,
     }
 }
 
 /// Serves until a signal ends it; `started` is called once the listeners are bound.
-pub fn serve(config: &Config, log_format: LogFormat, started: impl FnOnce()) -> Status {
-    let process = match Process::build(config, log_format) {
+pub fn serve(config: &Config, source: Loaded, log_format: LogFormat, started: impl FnOnce()) -> Status {
+    let process = match Process::build(config, source, log_format) {
         Ok(process) => process,
         Err(error) => {
             eprintln!("error: {error}");
@@ -61,9 +61,9 @@ struct Process {
 }
 
 impl Process {
-    fn build(config: &Config, log_format: LogFormat) -> Result<Self, Box<dyn std::error::Error>> {
+    fn build(config: &Config, source: Loaded, log_format: LogFormat) -> Result<Self, Box<dyn std::error::Error>> {
         let metrics = Arc::new(Metrics::new()?);
-        let snapshot = Arc::new(ArcSwap::from_pointee(Snapshot::build(config, Arc::clone(&metrics))?));
+        let snapshot = Arc::new(ArcSwap::from_pointee(Snapshot::build(config, Arc::clone(&metrics), source)?));
         let (log, writer) = AccessLog::stdout(log_format);
         let budget = gateway::Budget::new(config.gateway.max_connections, metrics.connections.clone());
         Ok(Self {
@@ -129,6 +129,7 @@ impl Process {
             let app = Admin {
                 lifecycle: self.lifecycle.clone(),
                 metrics: Arc::clone(&self.metrics),
+                snapshot: Arc::clone(&self.connections.snapshot),
                 log: Arc::clone(&self.log),
             };
             let mut service = Service::new("admin".to_owned(), app);

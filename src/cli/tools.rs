@@ -9,9 +9,9 @@ use super::Status;
 use super::arguments;
 use super::load::load;
 use super::out;
+use crate::catalog::omission;
 use crate::config::Config;
-use crate::gateway::Snapshot;
-use crate::routing::prefixed_name;
+use crate::gateway::{Known, Loaded, Snapshot};
 use crate::telemetry::Metrics;
 
 /// Everything that the servers said.
@@ -20,6 +20,10 @@ struct View {
     tools: Vec<Tool>,
     left_out: Vec<LeftOut>,
     unavailable: Vec<String>,
+    /// Servers whose list was cut short by a bound.
+    cut: Vec<String>,
+    /// Why there is no list at all.
+    error: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -39,53 +43,55 @@ struct LeftOut {
 }
 
 pub fn run(options: &arguments::Tools) -> Status {
-    let config = match load(&options.file) {
-        Ok(config) => config,
+    let (config, source) = match load(&options.file) {
+        Ok(loaded) => loaded,
         Err(status) => return status,
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error.to_string()),
     };
-    match runtime.block_on(view(&config)) {
+    match runtime.block_on(view(&config, source)) {
         Ok(view) => show(&view, options.json),
         Err(error) => failed(&error),
     }
 }
 
-async fn view(config: &Config) -> Result<View, String> {
+async fn view(config: &Config, source: Loaded) -> Result<View, String> {
     let metrics = Arc::new(Metrics::new().map_err(|error| error.to_string())?);
-    let snapshot = Snapshot::build(config, metrics).map_err(|error| error.to_string())?;
-    let asked = snapshot.servers.iter().map(|server| server.list_rules());
-    let answers = futures::future::join_all(asked).await;
-    let mut view = View::default();
-    for ((server, prefix), rules) in snapshot.servers.iter().zip(config.servers.iter().map(|s| &s.prefix)).zip(answers)
-    {
-        let Some(rules) = rules else {
-            view.unavailable.push(server.name.clone());
-            continue;
-        };
-        for (tool, plan) in rules.tools.iter() {
-            let full = prefixed_name(prefix, tool);
-            match plan {
-                Ok(plan) => view.tools.push(Tool {
-                    name: full,
-                    server: server.name.clone(),
-                    params: plan.headers().map(str::to_owned).collect(),
-                }),
-                Err(reason) => {
-                    view.left_out.push(LeftOut {
-                        tool: tool.clone(),
-                        server: server.name.clone(),
-                        reason: reason.to_string(),
-                    });
-                }
-            }
+    let snapshot = Snapshot::build(config, metrics, source).map_err(|error| error.to_string())?;
+    let rendered = match snapshot.merged_tools().await {
+        Ok(rendered) => rendered,
+        Err(refusal) => {
+            let unavailable = snapshot.servers.iter().map(|server| server.name.clone()).collect();
+            return Ok(View { unavailable, error: Some(refusal.answer().message), ..View::default() });
         }
+    };
+    let mut view =
+        View { unavailable: rendered.unavailable.iter().map(ToString::to_string).collect(), ..View::default() };
+    let Some(merged) = &rendered.view else { return Ok(view) };
+    for (server, public, own) in merged.items() {
+        let params = params(&snapshot, server, own).await;
+        view.tools.push(Tool { name: public.to_owned(), server: server.to_owned(), params });
     }
-    view.tools.sort_by(|a, b| a.name.cmp(&b.name));
-    view.left_out.sort_by(|a, b| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)));
+    view.cut = merged.cut().map(ToString::to_string).collect();
+    view.left_out = merged.all_left_out().map(LeftOut::of).collect();
     Ok(view)
+}
+
+/// The headers that a tool's parameters are mirrored in; its rules came with the list.
+async fn params(snapshot: &Snapshot, server: &str, tool: &str) -> Vec<String> {
+    let Some(server) = snapshot.servers.iter().find(|known| known.name == server) else { return Vec::new() };
+    match server.know(tool, &http::HeaderMap::new(), None).await {
+        Known::Tool { plan, .. } => plan.headers().map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+impl LeftOut {
+    fn of((server, item): (&str, &omission::LeftOut)) -> Self {
+        Self { tool: item.name.clone(), server: server.to_owned(), reason: item.omission.to_string() }
+    }
 }
 
 fn show(view: &View, as_json: bool) -> Status {
@@ -111,6 +117,12 @@ fn words(view: &View) -> String {
     for left_out in &view.left_out {
         let tool = crate::agreement::quote(&left_out.tool);
         let _ = writeln!(text, "left out: {tool} of {}: {}", left_out.server, left_out.reason);
+    }
+    for server in &view.cut {
+        let _ = writeln!(text, "cut short: the list of {server} is longer than what is read of it");
+    }
+    if let Some(error) = &view.error {
+        let _ = writeln!(text, "no list: {error}");
     }
     for server in &view.unavailable {
         let _ = writeln!(text, "unavailable: {server} did not give its list");

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::duration;
 use super::settings::{
-    AddedHeader, Authorization, Condition, Config, Gateway, Parameter, ProtectedResource, Route, Server, Source,
+    AddedHeader, Authorization, Cache, CacheScope, Condition, Config, Gateway, Parameter, ProtectedResource, Route,
+    Server, ServerCache, Source, Uris,
 };
 
 /// Parts of header names whose values may be secrets.
@@ -27,13 +28,24 @@ fn write(out: &mut String, config: &Config) -> fmt::Result {
     if let Some(admin) = &config.admin {
         writeln!(out, "\n[admin]\nlisten = {}", quoted(admin.listen))?;
     }
+    cache(out, &config.cache)?;
     config.servers.iter().try_for_each(|server| self::server(out, server))
+}
+
+fn cache(out: &mut String, cache: &Cache) -> fmt::Result {
+    writeln!(out, "\n[cache]")?;
+    writeln!(out, "max_ttl = {}", quoted(duration::show(cache.max_ttl)))?;
+    writeln!(out, "stale_if_error = {}", quoted(duration::show(cache.stale_if_error)))?;
+    writeln!(out, "partial_ttl = {}", quoted(duration::show(cache.partial_ttl)))?;
+    writeln!(out, "max_bytes = {}", cache.max_bytes)
 }
 
 fn gateway(out: &mut String, gateway: &Gateway) -> fmt::Result {
     writeln!(out, "[gateway]")?;
     writeln!(out, "listen = {}", list(&gateway.listen))?;
     writeln!(out, "path = {}", quoted(&gateway.path))?;
+    writeln!(out, "max_name_length = {}", gateway.max_name_length)?;
+    writeln!(out, "list_page_size = {}", gateway.list_page_size)?;
     writeln!(out, "max_body_bytes = {}", gateway.max_body_bytes)?;
     writeln!(out, "max_head_bytes = {}", gateway.max_head_bytes)?;
     writeln!(out, "allowed_origins = {}", list(&gateway.allowed_origins))?;
@@ -88,7 +100,34 @@ fn server(out: &mut String, server: &Server) -> fmt::Result {
     writeln!(out, "expose = {}", server.expose)?;
     writeln!(out, "params = {}", inline(server.params.iter().map(parameter)))?;
     writeln!(out, "rules_ttl = {}", quoted(duration::show(server.rules_ttl)))?;
+    offer(out, server)?;
     server.routes.iter().try_for_each(|route| self::route(out, &server.name, route))
+}
+
+fn offer(out: &mut String, server: &Server) -> fmt::Result {
+    let (allow, deny) = (list(&server.tools.allow), list(&server.tools.deny));
+    writeln!(out, "tools = {{ allow = {allow}, deny = {deny} }}")?;
+    writeln!(out, "cache = {}", server_cache(server.cache))?;
+    writeln!(out, "required = {}", server.required)?;
+    writeln!(out, "validate_arguments = {}", server.validation.arguments)?;
+    writeln!(out, "validate_results = {}", server.validation.results)?;
+    writeln!(out, "validate_max_bytes = {}", server.validation.max_bytes)?;
+    let uris = match &server.uris {
+        Uris::Rewrite => quoted("rewrite"),
+        Uris::Pass(patterns) => inline([format!("pass = {}", list(patterns))]),
+    };
+    writeln!(out, "uris = {uris}")
+}
+
+fn server_cache(cache: ServerCache) -> String {
+    match cache {
+        ServerCache::On => quoted("on"),
+        ServerCache::Off => quoted("off"),
+        ServerCache::Assume { scope, ttl } => {
+            let scope = if scope == CacheScope::Public { "public" } else { "private" };
+            inline([format!("assume = {}", quoted(scope)), format!("ttl = {}", quoted(duration::show(ttl)))])
+        }
+    }
 }
 
 fn route(out: &mut String, server: &str, route: &Route) -> fmt::Result {

@@ -10,6 +10,8 @@ use super::tree::Table;
 pub(super) fn gateway(table: &Table, reading: &mut Reading<'_>) -> Result<Gateway, Told> {
     let listen = reading.some_texts(table, "listen", texts::socket);
     let path = mount(table, reading);
+    let max_name_length = reading.integer(table, "max_name_length");
+    let list_page_size = reading.integer(table, "list_page_size");
     let max_body_bytes = reading.integer(table, "max_body_bytes");
     let max_head_bytes = reading.integer(table, "max_head_bytes");
     let allowed_origins = reading.texts(table, "allowed_origins", texts::origin);
@@ -31,6 +33,8 @@ pub(super) fn gateway(table: &Table, reading: &mut Reading<'_>) -> Result<Gatewa
         listen: listen?,
         path: path?,
         max_body_bytes: max_body_bytes?,
+        max_name_length: max_name_length?,
+        list_page_size: list_page_size?,
         max_head_bytes: max_head_bytes?,
         allowed_origins: allowed_origins?,
         allowed_hosts: allowed_hosts?,

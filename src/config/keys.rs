@@ -59,6 +59,7 @@ const URL: Kind = Kind::Text { pattern: Some("^[Hh][Tt][Tt][Pp][Ss]?://") };
 const TEXT: Kind = Kind::Text { pattern: None };
 const TOKEN_TEXT: Kind = Kind::Text { pattern: Some(TOKEN) };
 const TIMEOUT: Kind = Kind::Duration { min: Duration::from_millis(1), max: DAY };
+const KEPT: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(30 * 86_400) };
 const DAY: Duration = Duration::from_secs(86_400);
 const GIB: i64 = 1 << 30;
 
@@ -71,6 +72,8 @@ pub(super) static FILE: &[Key] = &[
         "{ listen = \"127.0.0.1:9090\" }",
         "Health and metrics; without this table there is no admin port.",
     ),
+    defaulted("cache", Kind::Table(CACHE), "{}", "How long and how much of what servers list is kept.")
+        .like("{ max_ttl = \"1h\" }"),
     optional(
         "servers",
         Kind::Names { pattern: NAME, each: &Kind::Table(SERVER) },
@@ -91,6 +94,18 @@ static GATEWAY: &[Key] = &[
         Kind::Text { pattern: Some("^/") },
         "\"/mcp\"",
         "Where all servers are served as one; below it, each server alone by its name. A trailing slash is the same path.",
+    ),
+    defaulted(
+        "max_name_length",
+        Kind::Integer { min: 48, max: 1_024 },
+        "64",
+        "Tools and prompts whose names with the prefix have more characters are listed under a shortened name.",
+    ),
+    defaulted(
+        "list_page_size",
+        Kind::Integer { min: 0, max: 100_000 },
+        "0",
+        "Items on one page of a list; 0 is all of them on one.",
     ),
     defaulted(
         "max_body_bytes",
@@ -176,6 +191,23 @@ static GATEWAY: &[Key] = &[
     ),
 ];
 
+static CACHE: &[Key] = &[
+    defaulted("max_ttl", KEPT, "\"1h\"", "The longest time for which a server's list is kept, whatever it claims."),
+    defaulted("stale_if_error", KEPT, "\"5m\"", "How long an expired list serves while its server fails."),
+    defaulted(
+        "partial_ttl",
+        KEPT,
+        "\"5s\"",
+        "The longest time that a list claims which lacks a server; also, how long a failed server is not asked again.",
+    ),
+    defaulted(
+        "max_bytes",
+        Kind::Integer { min: 1 << 20, max: 1 << 40 },
+        "67_108_864",
+        "Bytes of lists that are kept, of all servers and callers together, about.",
+    ),
+];
+
 static GATEWAY_TIMEOUTS: &[Key] = &[
     defaulted("head", TIMEOUT, "\"10s\"", "Until a request's head is complete."),
     defaulted("body", TIMEOUT, "\"60s\"", "Between two reads of a request's body."),
@@ -238,6 +270,44 @@ static SERVER: &[Key] = &[
     ).like("{ Region = \"region\" }"),
     defaulted("rules_ttl", TIMEOUT, "\"60s\"", "How long the x-mcp-header rules of its tools are relied on."),
     defaulted(
+        "tools",
+        Kind::Table(TOOLS),
+        "{}",
+        "Which tools of this server are listed and can be called, by patterns of its own names.",
+    )
+    .like("{ allow = [\"get_*\"], deny = [\"*_all\"] }"),
+    defaulted(
+        "cache",
+        Kind::Either(&[Kind::Word(&["on", "off"]), Kind::Table(ASSUMED)]),
+        "\"on\"",
+        "Whether this server's lists are kept as long as they claim; or what holds for those that claim no time.",
+    ),
+    defaulted("required", Kind::Boolean, "false", "Whether a list that lacks this server is answered with an error instead."),
+    defaulted(
+        "validate_arguments",
+        Kind::Boolean,
+        "false",
+        "Whether the arguments of calls are checked against the tool's inputSchema before they are sent.",
+    ),
+    defaulted(
+        "validate_results",
+        Kind::Boolean,
+        "false",
+        "Whether results are checked against the tool's outputSchema; what does not hold is logged and counted.",
+    ),
+    defaulted(
+        "validate_max_bytes",
+        Kind::Integer { min: 1_024, max: 64 << 20 },
+        "1_048_576",
+        "A call longer than this cannot be checked and is refused; a result is not looked at.",
+    ),
+    defaulted(
+        "uris",
+        Kind::Either(&[Kind::Word(&["rewrite"]), Kind::Table(PASSING)]),
+        "\"rewrite\"",
+        "Resource URIs at the merged endpoint: with the server's prefix, or as they are, for those that match a pattern.",
+    ),
+    defaulted(
         "routes",
         Kind::List(&Kind::Table(ROUTE)),
         "[]",
@@ -246,6 +316,19 @@ static SERVER: &[Key] = &[
 ];
 
 pub(super) static AUTHORIZATIONS: &[&str] = &["strip", "forward"];
+
+static TOOLS: &[Key] = &[
+    defaulted("allow", Kind::List(&TEXT), "[\"*\"]", "Tools that are shown; `*` is any run of characters."),
+    defaulted("deny", Kind::List(&TEXT), "[]", "Tools that are hidden, whatever `allow` says.").like("[\"delete_*\"]"),
+];
+
+static ASSUMED: &[Key] = &[
+    required("assume", Kind::Word(&["public", "private"]), "\"public\"", "To whom such a list may be given again."),
+    required("ttl", KEPT, "\"60s\"", "For how long."),
+];
+
+static PASSING: &[Key] =
+    &[required("pass", Kind::List(&TEXT), "[\"file:///srv/*\"]", "URIs that are this server's; `*` is any run.")];
 
 static BEARER: &[Key] = &[
     optional("bearer_env", TEXT, "\"SQL_TOKEN\"", "The environment variable that holds the token."),

@@ -1,7 +1,7 @@
 //! The configuration file: read, checked, typed; every complaint with its line.
 //!
-//! Text → `tree` (syntax, places) → `shape` (keys and kinds, from the table in `keys`) → `gateway`, `server`, `route`
-//! (meanings) and `whole` (what must fit together) → `Config`. All complaints are gathered on the way. Pure but for
+//! Text → `tree` (syntax, places) → `shape` (keys and kinds, from the table in `keys`) → `gateway`, `server`, `route`,
+//! `offer` (meanings) and `whole` (what must fit together) → `Config`. All complaints are gathered on the way. Pure but for
 //! `Surroundings`. Must never stop at the first complaint, and must never show a secret.
 
 mod complaint;
@@ -10,6 +10,7 @@ mod duration;
 mod endpoint;
 mod gateway;
 mod keys;
+mod offer;
 mod pattern;
 mod reading;
 mod route;
@@ -30,8 +31,8 @@ pub use endpoint::{Endpoint, Scheme};
 pub use pattern::{Pattern, Unmatchable};
 pub use schema::schema;
 pub use settings::{
-    AddedHeader, Admin, Authorization, BearerFile, ClientTimeouts, Condition, Config, Gateway, Parameter,
-    ProtectedResource, Route, Secret, Server, ServerTimeouts, Source,
+    AddedHeader, Admin, Authorization, BearerFile, Cache, CacheScope, ClientTimeouts, Condition, Config, Gateway,
+    Parameter, ProtectedResource, Route, Secret, Server, ServerCache, ServerTimeouts, Source, Tools, Uris, Validation,
 };
 #[cfg(test)]
 pub(crate) use surroundings::Nothing;
@@ -76,7 +77,8 @@ fn config(file: &Table, reading: &mut Reading<'_>) -> Result<Config, Told> {
         None => Ok([].as_slice()),
     };
     let servers = servers.and_then(|entries| all(entries.iter().map(|entry| server::server(entry, reading)).collect()));
-    Ok(Config { gateway: gateway?, admin: admin.transpose()?, servers: servers? })
+    let cache = reading.table(file, "cache").and_then(|table| offer::kept(table, reading));
+    Ok(Config { gateway: gateway?, admin: admin.transpose()?, cache: cache?, servers: servers? })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use http::header::AUTHORIZATION;
 
 use super::complaint::{Fault, Span, Told};
 use super::endpoint::Endpoint;
+use super::offer;
 use super::reading::{Reading, all};
 use super::route;
 use super::secrets;
@@ -57,6 +58,11 @@ pub(super) fn server(entry: &Entry, reading: &mut Reading<'_>) -> Result<Server,
     let expose = reading.boolean(table, "expose");
     let params = parameters(table, reading);
     let rules_ttl = reading.duration(table, "rules_ttl");
+    let tools = offer::tools(table, reading);
+    let cache = offer::cache(table, reading);
+    let required = reading.boolean(table, "required");
+    let validation = offer::validation(table, reading);
+    let uris = offer::uris(table, reading);
     let routes = route::routes(table, reading);
     pools(entry, table, reading);
     headers_agree(table, reading);
@@ -71,6 +77,11 @@ pub(super) fn server(entry: &Entry, reading: &mut Reading<'_>) -> Result<Server,
         expose: expose?,
         params: params?,
         rules_ttl: rules_ttl?,
+        tools: tools?,
+        cache: cache?,
+        required: required?,
+        validation: validation?,
+        uris: uris?,
         routes: routes?,
     })
 }

@@ -20,8 +20,78 @@ pub struct Config {
     pub gateway: Gateway,
     /// `None`: no admin port.
     pub admin: Option<Admin>,
+    pub cache: Cache,
     /// In the order of the file; at least one.
     pub servers: Vec<Server>,
+}
+
+/// How long servers' answers are kept, and how many.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    /// The most that a server may claim.
+    pub max_ttl: Duration,
+    /// How long an expired answer serves while its server fails.
+    pub stale_if_error: Duration,
+    /// The most that a merged answer claims that lacks a server.
+    pub partial_ttl: Duration,
+    pub max_bytes: u64,
+}
+
+/// Which tools of a server are shown, and may be called.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    pub allow: Vec<Pattern>,
+    pub deny: Vec<Pattern>,
+}
+
+impl Tools {
+    /// `name` as the server calls the tool.
+    pub fn shows(&self, name: &str) -> bool {
+        let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(name));
+        any(&self.allow) && !any(&self.deny)
+    }
+}
+
+/// To whom an answer may be given, in the operator's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheScope {
+    Public,
+    Private,
+}
+
+/// Whether one server's answers are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerCache {
+    On,
+    Off,
+    /// Said of answers for which the server claims no time.
+    Assume {
+        scope: CacheScope,
+        ttl: Duration,
+    },
+}
+
+/// What becomes of a server's resource URIs at the merged endpoint.
+#[derive(Clone, Debug)]
+pub enum Uris {
+    Rewrite,
+    /// They pass as they are; those that match are this server's.
+    Pass(Vec<Pattern>),
+}
+
+impl Uris {
+    pub fn is_rewritten(&self) -> bool {
+        matches!(self, Self::Rewrite)
+    }
+}
+
+/// What is checked against a tool's schemas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validation {
+    pub arguments: bool,
+    pub results: bool,
+    /// Calls and results larger than this are not checked: such a call is refused.
+    pub max_bytes: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -30,6 +100,10 @@ pub struct Gateway {
     pub listen: Vec<SocketAddr>,
     /// Begins with `/`; without a slash at the end, except `/` itself.
     pub path: String,
+    /// In characters; longer names are shortened.
+    pub max_name_length: usize,
+    /// Items on one page of a list; 0 is all of them.
+    pub list_page_size: usize,
     pub max_body_bytes: u64,
     pub max_head_bytes: usize,
     /// Exact origins, or `*`.
@@ -93,6 +167,12 @@ pub struct Server {
     pub expose: bool,
     pub params: Vec<Parameter>,
     pub rules_ttl: Duration,
+    pub tools: Tools,
+    pub cache: ServerCache,
+    /// Whether a list without this server is none.
+    pub required: bool,
+    pub validation: Validation,
+    pub uris: Uris,
     /// In order, the first match wins.
     pub routes: Vec<Route>,
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use bytes::BytesMut;
 use http::Method as HttpMethod;
 use http::header::AUTHORIZATION;
 use pingora::proxy::Session;
@@ -10,9 +11,8 @@ use pingora::proxy::Session;
 use super::body::{self, Body, Passing};
 use super::exchange::Exchange;
 use super::intake::{self, Ahead};
-use super::lists::List;
 use super::route::{self, Decision};
-use super::{answer::Own, discover};
+use super::{answer::Own, arguments, lists};
 use crate::agreement::{Fault, Peek, Plan, Verifier};
 use crate::policy::{self, Cors};
 use crate::protocol::{Head, HeadFault, Method, header, method};
@@ -74,12 +74,16 @@ async fn relay_or_answer(
     if method::is_notification(head.method_text()) {
         return notification(session, exchange, &head).await;
     }
-    // What no single server can say, the gateway says.
-    let is_merged = door == Door::Merged && snapshot.servers_are_merged;
-    if is_merged && let Some(result) = own_result(session, exchange, &head).await? {
-        return Ok(Admitted::Answer(Own::Result(result)));
+    // Lists come from the catalog at every door, so that none shows what another leaves out.
+    if let Some(question) = lists::question(&snapshot, door, head.method) {
+        let body = own_body(session, exchange, &head).await?;
+        let headers = &session.req_header().headers;
+        return lists::answer(exchange, (door, question), headers, &body).await.map(Admitted::Answer);
     }
-    let asked = route::ask(&snapshot, door, &head, session.req_header());
+    if head.method == Method::Complete && door == Door::Merged {
+        return complete(session, exchange, &head).await;
+    }
+    let asked = route::ask(&snapshot, door, &head, session.req_header()).await;
     let decided = match asked {
         Ok(asked) => {
             exchange.asked = Some(Arc::clone(&asked.server));
@@ -91,7 +95,7 @@ async fn relay_or_answer(
         Ok(decision) => take_body(session, exchange, &head, decision).await?,
         // What the header asks for is unknown; that it is what the body asks for comes first.
         Err(refusal) => {
-            judge_own(session, exchange, &head).await?;
+            judge_refused(session, exchange, &head).await?;
             return Err(refusal);
         }
     }
@@ -115,42 +119,51 @@ async fn notification(session: &mut Session, exchange: &mut Exchange, head: &Hea
     }
 }
 
-/// The gateway's own answer for all servers, where there is one for this method.
-async fn own_result(session: &mut Session, exchange: &mut Exchange, head: &Head) -> Result<Option<String>, Refusal> {
-    let list = List::of(head.method);
-    if list.is_none() && head.method != Method::Discover {
-        return Ok(None);
+/// A completion has no header that names what it is for: the body is read before the route is chosen.
+async fn complete(session: &mut Session, exchange: &mut Exchange, head: &Head) -> Result<Admitted, Refusal> {
+    let snapshot = exchange.snapshot.clone();
+    let mut verifier = Verifier::new(head, Plan::completion(), None);
+    let ahead = intake::read_ahead(session, &snapshot, |chunk| verifier.feed(head, chunk)).await;
+    exchange.id = verifier.id().map(Into::into);
+    let mut ahead = whole(ahead?, &mut verifier, head)?;
+    let reference = verifier.reference().ok_or(Refusal::NoReference)?;
+    let (target, edit) = route::complete(&snapshot, &reference, session.req_header()).await?;
+    exchange.asked = Some(Arc::clone(&target.server));
+    if let Some(edit) = edit {
+        body::apply(&mut ahead.bytes, &edit, 0).map_err(Refusal::Body)?;
     }
-    match judge_own(session, exchange, head).await? {
-        JudgedOwn::Small { has_cursor: false } => {}
-        JudgedOwn::Small { has_cursor: true } => return Err(Refusal::BadCursor),
-        JudgedOwn::Large => return Err(Refusal::BodyTooLarge { limit: body::READ_AHEAD as u64 }),
-    }
-    match list {
-        Some(list) => list.merged(&exchange.snapshot, &session.req_header().headers).await.map(Some),
-        None => Ok(Some(discover::result(&exchange.snapshot))),
-    }
+    exchange.target = Some(target);
+    exchange.body = Body::Judged { bytes: ahead.bytes.freeze(), share: ahead.share };
+    Ok(Admitted::Relay)
 }
 
-/// A lawful body that no server gets.
-enum JudgedOwn {
-    Small {
-        has_cursor: bool,
-    },
-    /// Too large to be judged whole.
-    Large,
+/// The judged body of a request that no server gets.
+async fn own_body(session: &mut Session, exchange: &mut Exchange, head: &Head) -> Result<BytesMut, Refusal> {
+    let mut verifier = Verifier::new(head, Plan::plain(head.method.named_by()), None);
+    let ahead = intake::read_ahead(session, &exchange.snapshot, |chunk| verifier.feed(head, chunk)).await;
+    exchange.id = verifier.id().map(Into::into);
+    whole(ahead?, &mut verifier, head).map(|ahead| ahead.bytes)
 }
 
-/// Judges the body of a request that no server gets.
-async fn judge_own(session: &mut Session, exchange: &mut Exchange, head: &Head) -> Result<JudgedOwn, Refusal> {
+/// A body that must be judged whole before anything is done.
+fn whole(ahead: Ahead, verifier: &mut Verifier, head: &Head) -> Result<Ahead, Refusal> {
+    if !ahead.is_whole {
+        let fault = verifier.fault().cloned().map(Refusal::Body);
+        return Err(fault.unwrap_or(Refusal::BodyTooLarge { limit: body::READ_AHEAD as u64 }));
+    }
+    verifier.finish(head).map_err(Refusal::Body)?;
+    Ok(ahead)
+}
+
+/// Judges the body of a request that is refused anyway, as far as it can be read: what is wrong with it comes first.
+async fn judge_refused(session: &mut Session, exchange: &mut Exchange, head: &Head) -> Result<(), Refusal> {
     let mut verifier = Verifier::new(head, Plan::plain(head.method.named_by()), None);
     let ahead = intake::read_ahead(session, &exchange.snapshot, |chunk| verifier.feed(head, chunk)).await;
     exchange.id = verifier.id().map(Into::into);
     if ahead?.is_whole {
-        verifier.finish(head).map_err(Refusal::Body)?;
-        return Ok(JudgedOwn::Small { has_cursor: verifier.has_cursor() });
+        return verifier.finish(head).map_err(Refusal::Body);
     }
-    verifier.fault().map_or(Ok(JudgedOwn::Large), |fault| Err(Refusal::Body(fault.clone())))
+    verifier.fault().map_or(Ok(()), |fault| Err(Refusal::Body(fault.clone())))
 }
 
 /// Reads the body as far as it may be read before a server is touched, and judges it if that was all.
@@ -161,7 +174,9 @@ async fn take_body(
     decision: Decision,
 ) -> Result<(), Refusal> {
     let mut verifier = Verifier::new(head, decision.plan.clone(), decision.target.new_name.clone());
-    let ahead = intake::read_ahead(session, &exchange.snapshot, |chunk| verifier.feed(head, chunk)).await;
+    let max_bytes =
+        decision.arguments.as_ref().map_or(body::READ_AHEAD, |_| decision.target.server.validation.max_bytes);
+    let ahead = intake::read_up_to(max_bytes, session, &exchange.snapshot, |chunk| verifier.feed(head, chunk)).await;
     exchange.id = verifier.id().map(Into::into);
     let ahead = ahead?;
     if ahead.is_whole {
@@ -169,6 +184,9 @@ async fn take_body(
     }
     if let Some(fault) = verifier.fault() {
         return Err(Refusal::Body(fault.clone()));
+    }
+    if decision.arguments.is_some() {
+        return Err(arguments::too_large(&decision.target.server, exchange.id.is_some()));
     }
     let max_bytes = exchange.snapshot.limits.max_body_bytes;
     exchange.target = Some(decision.target);
@@ -186,6 +204,9 @@ async fn judge_whole(
     if let Err(fault) = verifier.finish(head) {
         let again = judge_again(exchange, head, decision, &fault, &ahead).await?;
         (decision, verifier) = again.ok_or(Refusal::Body(fault))?;
+    }
+    if let Some(schemas) = decision.arguments {
+        arguments::check(&decision.target.server, schemas, &ahead.bytes).await?;
     }
     if let Some(edit) = verifier.take_edit() {
         body::apply(&mut ahead.bytes, &edit, 0).map_err(Refusal::Body)?;

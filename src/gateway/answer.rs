@@ -1,5 +1,7 @@
 //! What goes to the client: our own answers, refusals, and the heads and bodies that are relayed.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -14,7 +16,9 @@ use serde::Deserialize;
 
 use super::exchange::Exchange;
 use super::intake;
+use super::results::ResultWatch;
 use crate::agreement::Peek;
+use crate::answers::{Form, Rewriter};
 use crate::policy::Cors;
 use crate::refusal::Refusal;
 
@@ -43,8 +47,11 @@ pub enum Own {
     },
     /// A JSON document, as it stands.
     Metadata(String),
-    /// A JSON-RPC result, as it stands.
-    Result(String),
+    /// A result of the catalog, up to where the digits of its `ttlMs` go.
+    Kept {
+        result: Bytes,
+        ttl_ms: u64,
+    },
 }
 
 /// Sends an answer of the gateway's own.
@@ -67,12 +74,24 @@ pub async fn own(session: &mut Session, exchange: &mut Exchange, own: Own) -> Re
             head.insert_header(ACCESS_CONTROL_ALLOW_ORIGIN, "*")?;
             send(session, exchange, head, document.into()).await
         }
-        Own::Result(result) => {
-            let id = exchange.id.as_deref().unwrap_or("null");
-            let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}");
-            send(session, exchange, json_head(200, body.len())?, body.into()).await
+        Own::Kept { result, ttl_ms } => {
+            let body = spliced(exchange.id.as_deref().unwrap_or("null"), &result, ttl_ms);
+            send(session, exchange, json_head(200, body.len())?, body).await
         }
     }
+}
+
+/// The response: one copy of what is kept, with the caller's id before it and what is left of its time behind it.
+fn spliced(id: &str, result: &[u8], ttl_ms: u64) -> Bytes {
+    const BEFORE: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
+    const BETWEEN: &[u8] = b",\"result\":";
+    let ttl = ttl_ms.to_string();
+    let parts = [BEFORE, id.as_bytes(), BETWEEN, result, ttl.as_bytes(), b"}}"];
+    let mut body = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
+    for part in parts {
+        body.extend_from_slice(part);
+    }
+    body.into()
 }
 
 /// Sends a refusal, with the request's id if a small body is at hand to read it from.
@@ -157,17 +176,43 @@ pub fn relayed_head(session: &Session, head: &mut ResponseHeader, exchange: &mut
     }
     drop_foreign(head);
     allow_origin(head, exchange.cors.as_ref())?;
+    exchange.answer.rewriter = rewriter(head, exchange)?;
     if is_event_stream(head) {
         head.insert_header("X-Accel-Buffering", "no")?;
         // pingora holds back small writes of a body of known length; events must not wait.
-        if head.remove_header(&CONTENT_LENGTH).is_some() && session.req_header().version == Version::HTTP_11 {
-            head.insert_header(TRANSFER_ENCODING, "chunked")?;
-        }
+        unmeasure(session, head)?;
+    } else if exchange.answer.rewriter.is_some() {
+        unmeasure(session, head)?;
     }
     exchange.answer.status = head.status.as_u16();
     let is_readable_error = head.status.as_u16() >= 400 && !head.headers.contains_key(CONTENT_ENCODING);
     exchange.answer.error_body = is_readable_error.then(Vec::new);
+    exchange.answer.result_watch = ResultWatch::of(head, is_event_stream(head), exchange);
     Ok(())
+}
+
+/// The body's length is not known, or not to be waited for.
+fn unmeasure(session: &Session, head: &mut ResponseHeader) -> Result<()> {
+    if head.remove_header(&CONTENT_LENGTH).is_some() && session.req_header().version == Version::HTTP_11 {
+        head.insert_header(TRANSFER_ENCODING, "chunked")?;
+    }
+    Ok(())
+}
+
+/// What puts the server's prefix into the URIs of a result, where there may be some (architecture, "Names and URIs").
+fn rewriter(head: &ResponseHeader, exchange: &Exchange) -> Result<Option<Rewriter>> {
+    let Some(prefix) = exchange.target.as_ref().and_then(|target| target.uri_prefix.as_ref()) else { return Ok(None) };
+    let method = exchange.method();
+    if !head.status.is_success() || !Rewriter::concerns(method) {
+        return Ok(None);
+    }
+    // It was asked for identity; what it sends all the same cannot be read here and must not pass unread.
+    let encoding = head.headers.get(CONTENT_ENCODING);
+    if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Err(Error::new(ErrorType::InvalidHTTPHeader).into_up());
+    }
+    let form = if is_event_stream(head) { Form::Events } else { Form::Json };
+    Ok(Some(Rewriter::new(Arc::clone(prefix), method, form)))
 }
 
 fn drop_foreign(head: &mut ResponseHeader) {
@@ -191,8 +236,30 @@ fn is_event_stream(head: &ResponseHeader) -> bool {
     kind.and_then(|kind| kind.get(..17)).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/event-stream"))
 }
 
-/// Looks at a server's error on its way to the client, for the log and for rules that have become old.
-pub fn relayed_body(chunk: Option<&Bytes>, is_end: bool, exchange: &mut Exchange) {
+/// The body of a server's answer on its way to the client: rewritten where it must be, looked at where it may be.
+pub fn relayed_body(chunk: &mut Option<Bytes>, is_end: bool, exchange: &mut Exchange) {
+    look_at_error(chunk.as_ref(), is_end, exchange);
+    if let Some(watch) = &mut exchange.answer.result_watch {
+        watch.see(chunk.as_ref(), is_end);
+    }
+    let Some(rewriter) = &mut exchange.answer.rewriter else { return };
+    let mut out = Vec::new();
+    if let Some(chunk) = chunk.as_ref() {
+        rewriter.feed(chunk, &mut out);
+    }
+    if is_end {
+        rewriter.finish(&mut out);
+        if let (Some(fault), Some(target)) = (rewriter.fault(), &exchange.target) {
+            log::warn!("server {}: {fault}", target.server.name);
+        }
+    }
+    if chunk.is_some() || !out.is_empty() {
+        *chunk = Some(out.into());
+    }
+}
+
+/// Looks at a server's error, for the log and for rules that have become old.
+fn look_at_error(chunk: Option<&Bytes>, is_end: bool, exchange: &mut Exchange) {
     let Some(body) = &mut exchange.answer.error_body else { return };
     if let Some(chunk) = chunk {
         if body.len() + chunk.len() > ERROR_BODY {

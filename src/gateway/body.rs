@@ -33,8 +33,10 @@ pub struct Passing {
     verifier: Verifier,
     /// Bytes that were taken in but may not leave yet.
     withheld: BytesMut,
-    /// Where in the body the first withheld byte stands.
+    /// Where in the body that leaves the first withheld byte stands.
     at: u64,
+    /// Bytes by which what leaves is longer than what came.
+    grown: u64,
     max_bytes: u64,
     /// The next chunk was taken in already.
     is_replay_due: bool,
@@ -54,7 +56,7 @@ impl Passing {
     /// What was read ahead was already fed to the verifier.
     pub fn new(verifier: Verifier, ahead: Ahead, max_bytes: u64) -> Self {
         let Ahead { bytes, share, is_replayed, .. } = ahead;
-        Self { verifier, withheld: bytes, at: 0, max_bytes, is_replay_due: is_replayed, share }
+        Self { verifier, withheld: bytes, at: 0, grown: 0, max_bytes, is_replay_due: is_replayed, share }
     }
 
     pub fn id(&self) -> Option<&str> {
@@ -79,12 +81,13 @@ impl Passing {
         }
         if let Some(edit) = self.verifier.take_edit() {
             apply(&mut self.withheld, &edit, self.at).map_err(Stop::Fault)?;
+            self.grown += edit.growth as u64;
         }
         if is_end {
             self.verifier.finish(head).map_err(Stop::Fault)?;
             return Ok(self.release(self.withheld.len()));
         }
-        let safe = self.verifier.safe().saturating_sub(self.at);
+        let safe = (self.verifier.safe() + self.grown).saturating_sub(self.at);
         Ok(self.release(usize::try_from(safe).unwrap_or(usize::MAX).min(self.withheld.len())))
     }
 
@@ -96,11 +99,20 @@ impl Passing {
     }
 }
 
-/// Overwrites a token in bytes of the body of which the first stands at `at`.
-pub fn apply(bytes: &mut [u8], edit: &Edit, at: u64) -> Result<(), Fault> {
+/// Overwrites a token in bytes of the body of which the first stands at `at`; they grow by as much as the edit says.
+pub fn apply(bytes: &mut BytesMut, edit: &Edit, at: u64) -> Result<(), Fault> {
+    // Nothing that fits is refused, so this is a fault of ours, not a request's.
+    let misfit = || Fault::NotARequest("the name in the body cannot be rewritten");
     let index = |offset: u64| usize::try_from(offset.checked_sub(at)?).ok();
-    let token = index(edit.range.start).zip(index(edit.range.end)).and_then(|(start, end)| bytes.get_mut(start..end));
-    let fits = token.is_some_and(|token| scan::overwrite_string(token, &edit.value).is_ok());
-    // A name without its prefix is never longer than the name, so this is a fault of ours, not a request's.
-    fits.then_some(()).ok_or(Fault::NotARequest("the name in the body cannot be rewritten"))
+    let (start, end) = index(edit.range.start).zip(index(edit.range.end)).ok_or_else(misfit)?;
+    if edit.growth > 0 {
+        if end > bytes.len() {
+            return Err(misfit());
+        }
+        let rest = bytes.split_off(end);
+        bytes.resize(end + edit.growth, b' ');
+        bytes.extend_from_slice(&rest);
+    }
+    let token = bytes.get_mut(start..end + edit.growth).ok_or_else(misfit)?;
+    scan::overwrite_string(token, &edit.value).map_err(|_| misfit())
 }

@@ -5,8 +5,11 @@ use std::time::Instant;
 
 use super::body::Body;
 use super::limits::Share;
+use super::results::ResultWatch;
 use super::server::Server;
 use super::snapshot::Snapshot;
+use crate::answers::Rewriter;
+use crate::catalog::schemas::Schemas;
 use crate::policy::Cors;
 use crate::protocol::{Head, Method};
 use crate::refusal::Refusal;
@@ -47,6 +50,12 @@ pub struct Target {
     pub failed_connects: usize,
     /// What the server calls what is asked for, where that differs from what the client said.
     pub new_name: Option<String>,
+    /// Bytes by which the body becomes longer on its way.
+    pub growth: usize,
+    /// What is put into the URIs of its results; `None` where they pass as they are.
+    pub uri_prefix: Option<Arc<str>>,
+    /// What the tool's results are checked against.
+    pub schemas: Option<Arc<Schemas>>,
 }
 
 #[derive(Debug, Default)]
@@ -65,6 +74,8 @@ pub struct AnswerNotes {
     /// The beginning of an error's body, to read its code.
     pub error_body: Option<Vec<u8>>,
     pub code: Option<i64>,
+    pub rewriter: Option<Rewriter>,
+    pub result_watch: Option<ResultWatch>,
 }
 
 impl Exchange {

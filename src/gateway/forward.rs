@@ -1,7 +1,9 @@
 //! What goes to the server: the head as it must be sent, the body as it was judged.
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, COOKIE, EXPECT, FORWARDED, HOST, ORIGIN, PROXY_AUTHORIZATION};
+use http::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, COOKIE, EXPECT, FORWARDED, HOST, ORIGIN, PROXY_AUTHORIZATION,
+};
 use http::{HeaderName, HeaderValue};
 use pingora::http::RequestHeader;
 use pingora::protocols::Digest;
@@ -12,6 +14,8 @@ use super::admit::inet;
 use super::body::{Body, Stop};
 use super::exchange::Exchange;
 use super::server::Server;
+use crate::answers::Rewriter;
+use crate::policy::declared_length;
 use crate::protocol::{header, sentinel};
 use crate::refusal::{Limit, Refusal};
 use crate::sockets::answer::Sending;
@@ -49,7 +53,22 @@ pub fn request_head(session: &Session, upstream: &mut RequestHeader, exchange: &
         let value = HeaderValue::from_str(&sentinel::encode(name)).map_err(|_| Error::new(ErrorType::InternalError))?;
         upstream.insert_header(header::NAME, value)?;
     }
+    if target.uri_prefix.is_some() && Rewriter::concerns(exchange.method()) {
+        // What comes back must be read here.
+        upstream.insert_header(ACCEPT_ENCODING, "identity")?;
+    }
+    lengthen(upstream, target.growth)?;
     exchange.snapshot.metrics.overhead.observe(exchange.started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The body becomes longer on its way (architecture, idea 3).
+fn lengthen(upstream: &mut RequestHeader, growth: usize) -> Result<()> {
+    if growth > 0
+        && let Some(length) = declared_length(&upstream.headers)
+    {
+        upstream.insert_header(CONTENT_LENGTH, length + growth as u64)?;
+    }
     Ok(())
 }
 

@@ -26,34 +26,64 @@ pub struct Ahead {
 }
 
 /// Reads a body to its end, or as far as it may be read before a server is touched. Each chunk is shown to `see`.
-pub async fn read_ahead(
+pub async fn read_ahead(session: &mut Session, snapshot: &Snapshot, see: impl FnMut(&[u8])) -> Result<Ahead, Refusal> {
+    if declared_length(&session.req_header().headers).is_some_and(|length| length > READ_AHEAD as u64) {
+        expect_continue(session).await;
+        return nothing(snapshot);
+    }
+    read_up_to(READ_AHEAD, session, snapshot, see).await
+}
+
+fn nothing(snapshot: &Snapshot) -> Result<Ahead, Refusal> {
+    let share = snapshot.buffered.take(0).ok_or(Refusal::Overloaded(Limit::BufferedBytes))?;
+    Ok(Ahead { bytes: BytesMut::new(), share, is_whole: false, is_replayed: false })
+}
+
+/// The same with another bound than [`READ_AHEAD`], for bodies that are not relayed before they were read whole.
+pub async fn read_up_to(
+    max_bytes: usize,
     session: &mut Session,
     snapshot: &Snapshot,
     mut see: impl FnMut(&[u8]),
 ) -> Result<Ahead, Refusal> {
-    let share = snapshot.buffered.take(0).ok_or(Refusal::Overloaded(Limit::BufferedBytes))?;
-    let mut ahead = Ahead { bytes: BytesMut::new(), share, is_whole: false, is_replayed: false };
+    let mut ahead = nothing(snapshot)?;
     expect_continue(session).await;
     let declared = declared_length(&session.req_header().headers);
-    if declared.is_some_and(|length| length > READ_AHEAD as u64) {
-        return Ok(ahead);
-    }
-    // What pingora replays once a server is connected.
-    session.as_mut().enable_retry_buffering();
-    let reading = read(session, &mut ahead, snapshot.limits.max_body_bytes, &mut see);
+    let bounds = Bounds { ahead: reach(session, declared, max_bytes), body: snapshot.limits.max_body_bytes, declared };
+    let reading = read(session, &mut ahead, bounds, &mut see);
     tokio::time::timeout(snapshot.limits.body_time, reading).await.unwrap_or(Err(Refusal::BodyTooSlow))?;
     Ok(ahead)
+}
+
+/// How far a body is read.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// Past this, the rest is left for later.
+    ahead: usize,
+    /// Past this, it is refused.
+    body: u64,
+    declared: Option<u64>,
+}
+
+/// Over HTTP/1 the end of a body without a length comes as a surprise, when it is too late to see that pingora has
+/// something left to replay: only as much of it can be read ahead as pingora keeps.
+fn reach(session: &mut Session, declared: Option<u64>, max_bytes: usize) -> usize {
+    match (session.as_mut(), declared) {
+        (ServerSession::H2(_), _) | (_, Some(_)) => max_bytes,
+        _ => max_bytes.min(READ_AHEAD),
+    }
 }
 
 async fn read(
     session: &mut Session,
     ahead: &mut Ahead,
-    max_bytes: u64,
+    bounds: Bounds,
     see: &mut impl FnMut(&[u8]),
 ) -> Result<(), Refusal> {
     loop {
+        remember(session, ahead, bounds);
         match next(session, ahead).await {
-            Ok(Some(chunk)) => take(ahead, &chunk, max_bytes, see)?,
+            Ok(Some(chunk)) => take(ahead, &chunk, bounds.body, see)?,
             Ok(None) => {
                 ahead.is_whole = true;
                 return Ok(());
@@ -65,9 +95,19 @@ async fn read(
             ahead.is_whole = true;
             return Ok(());
         }
-        if ahead.bytes.len() > READ_AHEAD {
+        if ahead.bytes.len() > bounds.ahead {
             return Ok(());
         }
+    }
+}
+
+/// From here on pingora keeps what is read, to replay it once a server is connected. It keeps no more than
+/// [`READ_AHEAD`]: of a longer body over HTTP/1, only the end, of which there is always some left to be read.
+fn remember(session: &mut Session, ahead: &Ahead, bounds: Bounds) {
+    let left = bounds.declared.map(|length| length.saturating_sub(ahead.bytes.len() as u64));
+    let is_h2 = matches!(session.as_mut(), ServerSession::H2(_));
+    if is_h2 || left.is_none_or(|left| left <= READ_AHEAD as u64) {
+        session.as_mut().enable_retry_buffering();
     }
 }
 

@@ -1,171 +1,189 @@
-//! The lists of all servers as one, at the merged endpoint, where several servers or prefixes make it necessary.
-//!
-//! Asked anew for each request; nothing is kept. Items come in the order of the configuration, each server's in its own
-//! order, with the names and URIs by which they can be asked for at this endpoint.
+//! Lists, and `server/discover` for several servers: answered from the catalog at every door.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use http::HeaderMap;
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
 
+use super::answer::Own;
+use super::exchange::Exchange;
 use super::server::Server;
 use super::snapshot::Snapshot;
-use crate::catalog::rules;
-use crate::protocol::Method;
-use crate::refusal::Refusal;
-use crate::routing::{prefixed_name, prefixed_uri};
+use crate::catalog::cache::How;
+use crate::catalog::cursor::Cursor;
+use crate::catalog::kind::Kind;
+use crate::catalog::list::List;
+use crate::catalog::merged::{Answer, NoAnswer, Party, Rendered, Wanted};
+use crate::catalog::offer::{Ask, Failure, Question};
+use crate::catalog::omission::LeftOut;
+use crate::catalog::variants::Variant;
+use crate::catalog::view::{Names, Part, View};
+use crate::protocol::{Method, code};
+use crate::refusal::{Limit, Refusal};
+use crate::routing::Door;
 
-/// Where a result says which servers are missing in it.
-const UNAVAILABLE: &str = "mcp-signpost/unavailable";
-
-/// A kind of list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
-    Tools,
-    Prompts,
-    Resources,
-    Templates,
-}
-
-impl List {
-    pub fn of(method: Method) -> Option<Self> {
-        match method {
-            Method::ToolsList => Some(Self::Tools),
-            Method::PromptsList => Some(Self::Prompts),
-            Method::ResourcesList => Some(Self::Resources),
-            Method::ResourceTemplatesList => Some(Self::Templates),
-            _ => None,
-        }
-    }
-
-    fn method(self) -> &'static str {
-        match self {
-            Self::Tools => Method::ToolsList.label(),
-            Self::Prompts => Method::PromptsList.label(),
-            Self::Resources => Method::ResourcesList.label(),
-            Self::Templates => Method::ResourceTemplatesList.label(),
-        }
-    }
-
-    /// The member of the result that holds the items.
-    fn member(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Prompts => "prompts",
-            Self::Resources => "resources",
-            Self::Templates => "resourceTemplates",
-        }
-    }
-
-    /// The result for this caller; a server that does not give its list is named in it. An error only if none does.
-    pub async fn merged(self, snapshot: &Snapshot, headers: &HeaderMap) -> Result<String, Refusal> {
-        let asked = snapshot.servers.iter().map(|server| self.of_server(server, headers));
-        let answers = futures::future::join_all(asked).await;
-        let mut items = Vec::new();
-        let mut unavailable = Vec::new();
-        for (server, answer) in snapshot.servers.iter().zip(answers) {
-            match answer {
-                Some(listed) => items.extend(listed),
-                None => unavailable.push(server.name.as_str()),
-            }
-        }
-        if unavailable.len() == snapshot.servers.len() {
-            return Err(Refusal::ListUnavailable);
-        }
-        Ok(self.result(items, &unavailable))
-    }
-
-    fn result(self, items: Vec<Value>, unavailable: &[&str]) -> String {
-        let mut result = json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private" });
-        if let Some(members) = result.as_object_mut() {
-            members.insert(self.member().into(), items.into());
-            if !unavailable.is_empty() {
-                members.insert("_meta".into(), json!({ UNAVAILABLE: unavailable }));
-            }
-        }
-        result.to_string()
-    }
-
-    async fn of_server(self, server: &Arc<Server>, headers: &HeaderMap) -> Option<Vec<Value>> {
-        let credentials = server.forwarded_credentials(headers);
-        match server.list(self.method(), &credentials).await {
-            Ok(pages) => Some(self.items(&pages, &server.prefix)),
-            // A server without prompts or resources says that it has no such method.
-            Err(error) if error.is_no_method() => Some(Vec::new()),
-            Err(error) => {
-                log::warn!("{} of server {} cannot be had: {error}", self.method(), server.name);
-                None
-            }
-        }
-    }
-
-    fn items(self, pages: &[Value], prefix: &str) -> Vec<Value> {
-        let listed = pages.iter().filter_map(|page| page.get(self.member())?.as_array()).flatten();
-        let lawful = lawful_tools(pages);
-        let is_shown = |item: &Value| {
-            self != Self::Tools || item.get("name").and_then(Value::as_str).is_some_and(|name| lawful.contains(name))
-        };
-        listed
-            .filter(|item| is_shown(item))
-            .filter_map(|item| self.renamed(item.as_object()?.clone(), prefix))
-            .collect()
-    }
-
-    /// The item under the name or URI that leads back to its server.
-    fn renamed(self, mut item: Map<String, Value>, prefix: &str) -> Option<Value> {
-        let member = match self {
-            Self::Tools | Self::Prompts => "name",
-            Self::Resources => "uri",
-            Self::Templates => "uriTemplate",
-        };
-        let own = item.get(member)?.as_str()?;
-        let full = match self {
-            Self::Tools | Self::Prompts => prefixed_name(prefix, own),
-            Self::Resources | Self::Templates => prefixed_uri(prefix, own),
-        };
-        item.insert(member.into(), full.into());
-        Some(item.into())
+/// What the gateway itself answers at this door. A single server without a prefix speaks for itself where no list is
+/// asked for.
+pub fn question(snapshot: &Snapshot, door: Door, method: Method) -> Option<Question> {
+    match (Kind::of(method), method) {
+        (Some(kind), _) => Some(Question::List(kind)),
+        (None, Method::Discover) if door == Door::Merged && snapshot.servers_are_merged => Some(Question::About),
+        _ => None,
     }
 }
 
-/// The names of the tools that may be listed: "MUST exclude" those whose headers break the rules, and doubled names.
-fn lawful_tools(pages: &[Value]) -> HashSet<&str> {
-    let mut tools = rules::Tools::default();
-    for page in pages {
-        if let Ok(page) = rules::page(page) {
-            tools.append(page.tools);
-        }
-    }
-    let names = pages.iter().filter_map(|page| page.get("tools")?.as_array()).flatten();
-    let names = names.filter_map(|tool| tool.get("name")?.as_str());
-    names.filter(|name| tools.get(name).is_some_and(Result::is_ok)).collect()
+/// What a client's request says besides its method. It was judged already.
+#[derive(Debug, Deserialize)]
+struct Request {
+    params: Params,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+#[derive(Debug, Deserialize)]
+struct Params {
+    cursor: Option<Value>,
+    #[serde(rename = "_meta")]
+    meta: Meta,
+    #[serde(rename = "inputResponses")]
+    input_responses: Option<IgnoredAny>,
+    #[serde(rename = "requestState")]
+    request_state: Option<IgnoredAny>,
+}
 
-    #[test]
-    fn items_get_the_names_that_lead_back_to_them() {
-        let schema = json!({ "type": "object" });
-        let pages = [
-            json!({ "tools": [{ "name": "b", "inputSchema": schema, "x": 1 }, { "name": "a", "inputSchema": schema }] }),
-            json!({ "tools": [{ "name": "bad", "inputSchema": { "type": "object", "properties": { "n": { "type": "number", "x-mcp-header": "N" } } } }] }),
-        ];
-        let items = List::Tools.items(&pages, "alpha");
-        assert_eq!(items[0], json!({ "name": "alpha__b", "inputSchema": schema, "x": 1 }));
-        assert_eq!(items.len(), 2);
-        assert_eq!(List::Tools.items(&pages, "")[1]["name"], "a");
-        let resources = [json!({ "resources": [{ "uri": "ui://x/y" }, { "uri": "file:///x" }, { "name": "no uri" }] })];
-        let uris: Vec<_> = List::Resources.items(&resources, "alpha").iter().map(|item| item["uri"].clone()).collect();
-        assert_eq!(uris, ["ui://alpha/x/y", "alpha+file:///x"]);
+#[derive(Debug, Deserialize)]
+struct Meta {
+    #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
+    capabilities: Value,
+}
+
+/// The answer to a judged request for a list or for what the servers are.
+pub async fn answer(
+    exchange: &Exchange,
+    (door, question): (Door, Question),
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Own, Refusal> {
+    let snapshot = &exchange.snapshot;
+    // What was judged is JSON with these members; what serde cannot read all the same is nested too deep for it.
+    let request: Request = serde_json::from_slice(body).map_err(|_| Refusal::Internal)?;
+    let Params { cursor, meta, input_responses, request_state } = request.params;
+    if input_responses.is_some() || request_state.is_some() {
+        return Err(Refusal::Rounds);
+    }
+    let members = members(snapshot, door);
+    let wanted = Wanted {
+        door: match door {
+            Door::Merged => None,
+            Door::Server(index) => Some(index),
+        },
+        question,
+        variant: Variant::of(&meta.capabilities),
+        caller: snapshot.caller_of_all(members, headers),
+        after: cursor.map(|cursor| read_cursor(question, &cursor)).transpose()?,
+    };
+    let parties = || members.iter().map(|server| party(snapshot, door, server, headers, &wanted.variant)).collect();
+    match snapshot.catalog.answer(&wanted, parties).await {
+        Ok(answer) => Ok(kept(snapshot, question, &answer)),
+        Err(none) => Err(refusal(question, none)),
+    }
+}
+
+/// The servers behind a door.
+pub fn members(snapshot: &Snapshot, door: Door) -> &[Arc<Server>] {
+    match door {
+        Door::Merged => &snapshot.servers,
+        Door::Server(index) => snapshot.servers.get(index..=index).unwrap_or_default(),
+    }
+}
+
+pub fn party(
+    snapshot: &Snapshot,
+    door: Door,
+    server: &Arc<Server>,
+    headers: &HeaderMap,
+    variant: &Variant,
+) -> Party<Server> {
+    let credentials = server.forwarded_credentials(headers);
+    let ask =
+        Ask { caller: snapshot.caller(&credentials), credentials: Arc::new(credentials), variant: variant.clone() };
+    let names = match door {
+        Door::Merged => Names::Merged(Arc::clone(&server.prefix)),
+        Door::Server(_) => Names::Bare,
+    };
+    Party { member: Arc::clone(&server.member), names, ask, source: Arc::clone(server) }
+}
+
+fn read_cursor(question: Question, cursor: &Value) -> Result<Cursor, Refusal> {
+    match (question, cursor.as_str()) {
+        (Question::List(kind), Some(text)) => Cursor::decode(kind, text).map_err(|_| Refusal::BadCursor),
+        _ => Err(Refusal::BadCursor),
+    }
+}
+
+fn kept(snapshot: &Snapshot, question: Question, answer: &Answer) -> Own {
+    let rendered = answer.merged.rendered();
+    let lacks_servers = !rendered.unavailable.is_empty();
+    snapshot.metrics.catalog.answer(question.method(), answer.how, lacks_servers, rendered.is_cut());
+    if answer.how != How::Hit {
+        for (server, left_out) in rendered.left_out() {
+            snapshot.omissions.note(server, question.method(), left_out.iter());
+        }
+    }
+    Own::Kept { result: answer.result.clone(), ttl_ms: answer.ttl_ms }
+}
+
+fn refusal(question: Question, none: NoAnswer) -> Refusal {
+    match none {
+        NoAnswer::Overloaded => Refusal::Overloaded(Limit::Variants),
+        NoAnswer::NoMethod => Refusal::NoMethod { method: question.method().label().to_owned() },
+        NoAnswer::Failed { server, failure, all_unauthorized } => match &*failure {
+            Failure::Unauthorized { status, challenge } if all_unauthorized => {
+                Refusal::ListUnauthorized { status: *status, challenge: challenge.clone() }
+            }
+            Failure::Overloaded => Refusal::Overloaded(Limit::Variants),
+            Failure::Said { code: said, message } => Refusal::ListRefused {
+                code: i32::try_from(*said).unwrap_or(code::LIST_UNAVAILABLE),
+                message: format!("server {server}: {message}"),
+            },
+            failure => Refusal::ListUnavailable {
+                server: server.to_string(),
+                why: failure.to_string(),
+                is_late: *failure == Failure::Silent,
+            },
+        },
+    }
+}
+
+impl Snapshot {
+    /// All tools as a client without credentials and capabilities sees them at the merged endpoint.
+    ///
+    /// # Errors
+    /// As that client would be refused.
+    pub async fn merged_tools(&self) -> Result<Arc<Rendered>, Refusal> {
+        let (question, headers) = (Question::List(Kind::Tools), HeaderMap::new());
+        let wanted = Wanted { door: None, question, variant: Variant::own(), caller: None, after: None };
+        let parties = || {
+            let asked = self.servers.iter().map(|server| party(self, Door::Merged, server, &headers, &wanted.variant));
+            asked.collect()
+        };
+        match self.catalog.answer(&wanted, parties).await {
+            Ok(answer) => Ok(Arc::clone(answer.merged.rendered())),
+            Err(none) => Err(refusal(question, none)),
+        }
     }
 
-    #[test]
-    fn a_result_names_the_servers_that_it_lacks() {
-        let result: Value = serde_json::from_str(&List::Prompts.result(vec![], &["beta"])).unwrap();
-        assert_eq!(result["_meta"][UNAVAILABLE], json!(["beta"]));
-        assert_eq!(result["prompts"], json!([]));
+    /// What the merged endpoint leaves out of a server's list besides what the list itself does.
+    pub fn left_out_of(&self, server: &Server, list: &Arc<List>) -> Vec<LeftOut> {
+        let part = Part {
+            server: Arc::clone(&server.member.name),
+            position: server.index,
+            names: Names::Merged(Arc::clone(&server.prefix)),
+            list: Arc::clone(list),
+            shown: Arc::clone(&server.member.shown),
+            uris: Arc::clone(&server.member.uris),
+        };
+        let view = View::merge(list.kind(), vec![part], &self.catalog.naming);
+        view.left_out().iter().flat_map(|(_, items)| items.clone()).collect()
     }
 }

@@ -14,19 +14,22 @@
 
 mod admit;
 mod answer;
+mod arguments;
 mod body;
 mod connection;
-mod discover;
 mod exchange;
 mod failure;
 mod forward;
 mod intake;
 mod limits;
 mod lists;
+mod omissions;
 mod record;
+mod results;
 mod route;
 mod server;
 mod snapshot;
+mod source;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,7 +49,7 @@ pub use connection::{Connections, service};
 pub use exchange::Exchange;
 pub use limits::Budget;
 pub use server::{Known, Server};
-pub use snapshot::{BuildError, Snapshot};
+pub use snapshot::{BuildError, Loaded, Snapshot};
 
 use body::Body;
 
@@ -165,7 +168,7 @@ impl ProxyHttp for Gateway {
         is_end: bool,
         exchange: &mut Exchange,
     ) -> Result<Option<Duration>> {
-        answer::relayed_body(body.as_ref(), is_end, exchange);
+        answer::relayed_body(body, is_end, exchange);
         Ok(None)
     }
 

@@ -6,9 +6,14 @@ use http::HeaderMap;
 use pingora::http::RequestHeader;
 
 use super::exchange::Target;
-use super::server::{Known, Server};
+use super::server::{Known, Restored, Server};
 use super::snapshot::Snapshot;
-use crate::agreement::Plan;
+use crate::agreement::{Edit, Plan, Reference, Referent};
+use crate::catalog::kind::Kind;
+use crate::catalog::names::may_be_shortened;
+use crate::catalog::offer::Ask;
+use crate::catalog::schemas::Schemas;
+use crate::catalog::variants::Variant;
 use crate::catalog::{Caller, Doubt, RuleSet};
 use crate::protocol::{Head, Method, NamedBy};
 use crate::refusal::Refusal;
@@ -21,6 +26,8 @@ pub struct Decision {
     pub plan: Arc<Plan>,
     /// The rules that the plan came from, if they could turn out to be old.
     pub rules: Option<Arc<RuleSet>>,
+    /// What its arguments must be, where they are checked.
+    pub arguments: Option<Arc<Schemas>>,
     pub asked: Asked,
 }
 
@@ -32,22 +39,57 @@ pub struct Asked {
     pub name: Option<String>,
     /// Whether that differs from what the client said.
     pub is_renamed: bool,
+    door: Door,
     credentials: HeaderMap,
     caller: Option<Caller>,
 }
 
 /// Which server takes this request, by its name or, where it has none, by its door.
-pub fn ask(snapshot: &Snapshot, door: Door, head: &Head, request: &RequestHeader) -> Result<Asked, Refusal> {
+pub async fn ask(snapshot: &Snapshot, door: Door, head: &Head, request: &RequestHeader) -> Result<Asked, Refusal> {
     let (index, name) = match (head.method.named_by(), head.name()) {
         (Some(NamedBy::Name), Some(name)) => by_name(snapshot, door, name)?,
         (Some(NamedBy::Uri), Some(uri)) => by_uri(snapshot, door, uri)?,
         (_, name) => (without_name(snapshot, door, head)?, name.map(str::to_owned)),
     };
-    let server = snapshot.servers.get(index).ok_or(Refusal::Internal)?;
-    let credentials = server.forwarded_credentials(&request.headers);
-    let caller = snapshot.caller(&credentials);
-    let is_renamed = name.as_deref() != head.name();
-    Ok(Asked { server: Arc::clone(server), name, is_renamed, credentials, caller })
+    let mut asked = Asked::of(snapshot, (door, index), name, &request.headers)?;
+    if let (Door::Merged, Some(kind)) = (door, named_in(head.method)) {
+        asked.restore(snapshot, kind).await?;
+    }
+    asked.is_renamed = asked.name.as_deref() != head.name();
+    Ok(asked)
+}
+
+/// Where a completion at the merged door goes, and what must change in its body.
+pub async fn complete(
+    snapshot: &Snapshot,
+    reference: &Reference,
+    request: &RequestHeader,
+) -> Result<(Target, Option<Edit>), Refusal> {
+    let (index, name) = match reference.to {
+        Referent::Prompt => by_name(snapshot, Door::Merged, &reference.text)?,
+        Referent::Resource => by_uri(snapshot, Door::Merged, &reference.text)?,
+    };
+    let mut asked = Asked::of(snapshot, (Door::Merged, index), name, &request.headers)?;
+    if reference.to == Referent::Prompt {
+        asked.restore(snapshot, Kind::Prompts).await?;
+    }
+    let own = asked.name.clone().unwrap_or_default();
+    let edit = (own != reference.text).then(|| {
+        let growth = Edit::growth(&reference.text, &own);
+        Edit { range: reference.range.clone(), value: own, growth }
+    });
+    let target =
+        Target { growth: edit.as_ref().map_or(0, |edit| edit.growth), ..asked.target(asked.server.lists_pool) };
+    Ok((target, edit))
+}
+
+/// The list in which a request's name stands.
+fn named_in(method: Method) -> Option<Kind> {
+    match method {
+        Method::ToolsCall => Some(Kind::Tools),
+        Method::PromptsGet => Some(Kind::Prompts),
+        _ => None,
+    }
 }
 
 fn by_name(snapshot: &Snapshot, door: Door, name: &str) -> Result<(usize, Option<String>), Refusal> {
@@ -75,12 +117,43 @@ fn without_name(snapshot: &Snapshot, door: Door, head: &Head) -> Result<usize, R
 }
 
 impl Asked {
+    fn of(
+        snapshot: &Snapshot,
+        (door, index): (Door, usize),
+        name: Option<String>,
+        headers: &HeaderMap,
+    ) -> Result<Self, Refusal> {
+        let server = Arc::clone(snapshot.servers.get(index).ok_or(Refusal::Internal)?);
+        let credentials = server.forwarded_credentials(headers);
+        let caller = snapshot.caller(&credentials);
+        Ok(Self { server, name, is_renamed: false, door, credentials, caller })
+    }
+
+    /// Puts the server's own name in the place of a shortened one.
+    async fn restore(&mut self, snapshot: &Snapshot, kind: Kind) -> Result<(), Refusal> {
+        let max = snapshot.catalog.naming.max_name_length;
+        let Some(name) = self.name.as_deref().filter(|name| may_be_shortened(name, &self.server.prefix, max)) else {
+            return Ok(());
+        };
+        let ask = Ask { caller: self.caller, credentials: Arc::new(self.credentials.clone()), variant: Variant::own() };
+        match self.server.restore(&snapshot.catalog, kind, &ask, name).await {
+            Restored::To(own) => self.name = Some(own),
+            Restored::NotShortened => {}
+            Restored::Unknown => return Err(Refusal::NamesUnavailable { server: self.server.name.clone() }),
+        }
+        Ok(())
+    }
+
     /// The pool and the plan. For calls this may fetch the server's list.
     pub async fn decide(self, snapshot: &Snapshot, head: &Head) -> Result<Decision, Refusal> {
-        if head.method != Method::ToolsCall {
+        let is_call = head.method == Method::ToolsCall;
+        if is_call && !self.name.as_deref().is_some_and(|tool| self.server.member.shows(tool)) {
+            return Err(Refusal::NoServer { name: head.name().unwrap_or_default().to_owned() });
+        }
+        if !is_call {
             let plan = Plan::plain(head.method.named_by());
             let pool = self.server.lists_pool;
-            return Ok(self.decided(pool, plan, None));
+            return Ok(self.decided(head, pool, Found { plan, rules: None, schemas: None }));
         }
         let tool = self.name.clone().unwrap_or_default();
         let known = self.server.know(&tool, &self.credentials, self.caller).await;
@@ -110,7 +183,7 @@ impl Asked {
 
     async fn decide_call(self, snapshot: &Snapshot, head: &Head, known: Known) -> Result<Decision, Refusal> {
         let undeclared = self.undeclared(snapshot, head, &known);
-        let (Some(header), Known::Plan { from: Some(seen), .. }) = (undeclared, &known) else {
+        let (Some(header), Known::Tool { from: Some(seen), .. }) = (undeclared, &known) else {
             return self.settle(snapshot, head, known);
         };
         // The tool may declare the header since we looked.
@@ -125,31 +198,35 @@ impl Asked {
         if let Some(header) = self.undeclared(snapshot, head, &known) {
             return Err(Refusal::Undeclared { header });
         }
-        let (plan, rules) = match known {
-            Known::Plan { plan, from } => (plan, from),
-            // Nobody knows where a call of such a tool belongs.
-            Known::Unlisted { .. } if self.server.has_routes && self.server.declared_plan.is_plain() => {
-                return Err(Refusal::NoServer { name: head.name().unwrap_or_default().to_owned() });
+        let has_routes = self.server.has_routes;
+        let is_validated = self.server.validation.arguments;
+        let found = match known {
+            Known::Tool { plan, from, schemas } => Found { plan, rules: from, schemas },
+            // Nobody knows where a call of such a tool belongs, or what its arguments should be.
+            Known::Unlisted { .. } if is_validated || (has_routes && self.server.declared_plan.is_plain()) => {
+                return Err(no_such(head));
             }
-            Known::Unlisted { from } => (Arc::clone(&self.server.declared_plan), Some(from)),
-            Known::Unlawful => return Err(Refusal::NoServer { name: head.name().unwrap_or_default().to_owned() }),
-            Known::NotToBeHad if self.server.has_routes => {
+            Known::Unlisted { from } => {
+                Found { plan: Arc::clone(&self.server.declared_plan), rules: Some(from), schemas: None }
+            }
+            Known::Unlawful => return Err(no_such(head)),
+            Known::NotToBeHad if has_routes || is_validated => {
                 return Err(Refusal::RulesUnavailable { server: self.server.name.clone() });
             }
             Known::NotToBeHad => {
                 self.server.metrics.unproven.inc();
-                (Plan::plain(Some(NamedBy::Name)), None)
+                Found { plan: Plan::plain(Some(NamedBy::Name)), rules: None, schemas: None }
             }
         };
-        let pool = self.choose(snapshot, head, &plan)?;
-        Ok(self.decided(pool, plan, rules))
+        let pool = self.choose(snapshot, head, &found.plan)?;
+        Ok(self.decided(head, pool, found))
     }
 
     /// A header that chooses a route although the tool does not declare it.
     fn undeclared(&self, snapshot: &Snapshot, head: &Head, known: &Known) -> Option<String> {
         let routes = snapshot.table.routes(self.server.index)?;
         let plan = match known {
-            Known::Plan { plan, .. } => plan,
+            Known::Tool { plan, .. } => plan,
             Known::Unlisted { .. } => &self.server.declared_plan,
             Known::NotToBeHad | Known::Unlawful => return None,
         };
@@ -173,14 +250,38 @@ impl Asked {
         }
     }
 
-    fn decided(self, pool: usize, plan: Arc<Plan>, rules: Option<Arc<RuleSet>>) -> Decision {
-        let target = Target {
+    fn decided(self, head: &Head, pool: usize, found: Found) -> Decision {
+        let Found { plan, rules, schemas } = found;
+        let new_name = self.name.clone().filter(|_| self.is_renamed);
+        let growth = new_name.as_deref().zip(head.name()).map_or(0, |(new, said)| Edit::growth(said, new));
+        let arguments = schemas.clone().filter(|schemas| schemas.input.is_some());
+        let target = Target { new_name, growth, schemas, ..self.target(pool) };
+        Decision { target, plan, rules, arguments, asked: self }
+    }
+
+    fn target(&self, pool: usize) -> Target {
+        let is_rewritten =
+            self.door == Door::Merged && !self.server.prefix.is_empty() && self.server.member.uris.is_rewritten();
+        Target {
             server: Arc::clone(&self.server),
             pool,
             endpoint: None,
             failed_connects: 0,
-            new_name: self.name.clone().filter(|_| self.is_renamed),
-        };
-        Decision { target, plan, rules, asked: self }
+            new_name: None,
+            growth: 0,
+            uri_prefix: is_rewritten.then(|| Arc::clone(&self.server.prefix)),
+            schemas: None,
+        }
     }
+}
+
+/// What is known of a call's tool, once that is enough.
+struct Found {
+    plan: Arc<Plan>,
+    rules: Option<Arc<RuleSet>>,
+    schemas: Option<Arc<Schemas>>,
+}
+
+fn no_such(head: &Head) -> Refusal {
+    Refusal::NoServer { name: head.name().unwrap_or_default().to_owned() }
 }

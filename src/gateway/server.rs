@@ -1,30 +1,32 @@
 //! A configured server at run time: its pools, its rules, its credentials, its metrics.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use super::omissions::Omissions;
 use super::snapshot::BuildError;
 use crate::agreement::{Declared, Plan};
-use crate::catalog::rules::{PageError, ToolRules};
-use crate::catalog::walk::{self, WalkError};
-use crate::catalog::{Caller, Doubt, Fetch, Index, RuleSet};
+use crate::catalog::cache::{Cache, Got, Keeping, ServerKeeping};
+use crate::catalog::kind::Kind;
+use crate::catalog::merged::{Catalog, Member};
+use crate::catalog::names;
+use crate::catalog::offer::{Ask, Offer, Question};
+use crate::catalog::rules::{Scope, ToolRules};
+use crate::catalog::schemas::Schemas;
+use crate::catalog::store::Store;
+use crate::catalog::variants::{Admission, Variant};
+use crate::catalog::{Caller, Doubt, Fetch, Index, Rule, RuleSet};
 use crate::config;
-use crate::protocol::code;
 use crate::sockets::answer::Patience;
 use crate::telemetry::{Metrics, ServerMetrics};
-use crate::upstream::{Endpoint, OwnAnswer, OwnClient, OwnError, OwnRequest, Pool, Timeouts};
+use crate::upstream::{Endpoint, OwnClient, Pool, Timeouts};
 
-/// Bytes of all pages of one list, and lists that are walked at once.
-const MAX_LIST: usize = 8 * 1024 * 1024;
-const MAX_WALKS: usize = 4;
-/// Refused tools that are named in the log.
-const SAID: usize = 10;
+/// Lists that are walked at once.
+const MAX_WALKS: usize = 8;
 
 /// One server.
 #[derive(Debug)]
@@ -32,7 +34,9 @@ pub struct Server {
     /// Its place in the configuration.
     pub index: usize,
     pub name: String,
-    pub prefix: String,
+    pub prefix: Arc<str>,
+    /// What the catalog knows of it.
+    pub member: Arc<Member>,
     /// Routes in their order, then the default pool if there is one.
     pub pools: Vec<Pool>,
     /// The pool for what has no parameters.
@@ -48,14 +52,16 @@ pub struct Server {
     pub own_headers: HeaderMap,
     pub rules: Index,
     /// Parameters that the configuration declares for all tools, and the plan where nothing else is known of a tool.
-    declared: Vec<Declared>,
+    pub declared: Vec<Declared>,
     pub declared_plan: Arc<Plan>,
+    pub validation: config::Validation,
     pub metrics: Arc<ServerMetrics>,
-    list_time: Duration,
+    pub omissions: Arc<Omissions>,
+    pub list_time: Duration,
+    pub walks: Semaphore,
+    pub client: Arc<OwnClient>,
     /// When it was last said that an endpoint cannot be reached.
     said: Mutex<Option<Instant>>,
-    walks: Semaphore,
-    client: Arc<OwnClient>,
 }
 
 /// What all servers of a configuration share.
@@ -64,14 +70,18 @@ pub struct Surroundings {
     pub metrics: Arc<Metrics>,
     pub client: Arc<OwnClient>,
     pub body_time: Duration,
+    pub store: Arc<Store>,
+    pub cache: config::Cache,
+    pub omissions: Arc<Omissions>,
 }
 
 /// What is known of the parameters of the tool that is called.
 #[derive(Debug)]
 pub enum Known {
-    Plan {
+    Tool {
         plan: Arc<Plan>,
         from: Option<Arc<RuleSet>>,
+        schemas: Option<Arc<Schemas>>,
     },
     /// The list has no such tool.
     Unlisted {
@@ -82,28 +92,13 @@ pub enum Known {
     NotToBeHad,
 }
 
-/// Why a server's list cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum ListError {
-    #[error("not done within {0:?}")]
-    Late(Duration),
-    #[error("no pool takes it")]
-    NoPool,
-    #[error(transparent)]
-    Walk(#[from] WalkError<OwnError>),
-    #[error("a page cannot be read: {0}")]
-    Page(#[from] PageError),
-}
-
-impl ListError {
-    /// Whether the server says that it has no such list.
-    pub fn is_no_method(&self) -> bool {
-        let said = match self {
-            Self::Walk(WalkError::Fetch(OwnError::Refused { code, .. })) => *code,
-            _ => return false,
-        };
-        said == i64::from(code::METHOD_NOT_FOUND)
-    }
+/// What a name that may be a shortened one stands for.
+#[derive(Debug)]
+pub enum Restored {
+    To(String),
+    NotShortened,
+    /// The list that would tell cannot be had.
+    Unknown,
 }
 
 impl Server {
@@ -131,7 +126,8 @@ impl Server {
         Ok(Self {
             index,
             name: config.name.clone(),
-            prefix: config.prefix.clone(),
+            prefix: config.prefix.as_str().into(),
+            member: Arc::new(member(index, config, surroundings)),
             lists_pool: lists.or(default_pool).ok_or_else(|| fail("no pool takes its lists"))?,
             default_pool,
             has_routes: !config.routes.is_empty(),
@@ -142,6 +138,8 @@ impl Server {
             rules: Index::new(config.rules_ttl),
             declared_plan: Plan::for_tool(&ToolRules::default(), &declared),
             declared,
+            validation: config.validation,
+            omissions: Arc::clone(&surroundings.omissions),
             metrics: surroundings.metrics.server(&config.name, pools.iter().map(|pool| pool.name.as_str())),
             list_time: config.timeouts.list,
             said: Mutex::default(),
@@ -172,12 +170,11 @@ impl Server {
     pub async fn know(self: &Arc<Self>, tool: &str, credentials: &HeaderMap, caller: Option<Caller>) -> Known {
         let refresh = || {
             let (server, credentials) = (Arc::clone(self), credentials.clone());
-            tokio::spawn(async move { server.rules.refresh(caller, server.fetch(&credentials)).await });
+            tokio::spawn(async move { server.rules.refresh(caller, server.fetch(&credentials, caller)).await });
         };
-        match self.rules.rules(caller, || self.fetch(credentials), refresh).await {
-            None if !self.declared.is_empty() => Known::Plan { plan: Arc::clone(&self.declared_plan), from: None },
-            None => Known::NotToBeHad,
-            Some(set) => known(set, tool),
+        match self.rules.rules(caller, || self.fetch(credentials, caller), refresh).await {
+            None => self.unknown(),
+            Some(set) => self.known(set, tool),
         }
     }
 
@@ -189,79 +186,66 @@ impl Server {
         credentials: &HeaderMap,
         caller: Option<Caller>,
     ) -> Option<Known> {
-        let newer = self.rules.refetch(caller, seen, doubt, || self.fetch(credentials)).await?;
-        Some(known(newer, tool))
+        let newer = self.rules.refetch(caller, seen, doubt, || self.fetch(credentials, caller)).await?;
+        Some(self.known(newer, tool))
     }
 
-    /// The server says (-32020) that its tools changed: our rules are fetched again, in the background.
+    /// The server says (-32020) that its tools changed: its list and rules are fetched again, in the background.
     pub fn revalidate(self: &Arc<Self>, credentials: HeaderMap, caller: Option<Caller>) {
-        if self.rules.should_revalidate(caller) {
+        if self.rules.should_revalidate() {
             let server = Arc::clone(self);
-            tokio::spawn(async move { server.rules.revalidate(caller, server.fetch(&credentials)).await });
+            let ask = own_ask(credentials, caller);
+            tokio::spawn(async move { server.member.cache.revalidate(TOOLS, &ask, &server).await });
         }
     }
 
-    /// The rules of all tools, fetched now, with no caller's credentials.
-    pub async fn list_rules(&self) -> Option<RuleSet> {
-        self.fetch(&HeaderMap::new()).await
-    }
-
-    fn fetch<'f>(&'f self, credentials: &'f HeaderMap) -> Fetch<'f> {
-        Box::pin(self.fetch_rules(credentials))
-    }
-
-    async fn fetch_rules(&self, credentials: &HeaderMap) -> Option<RuleSet> {
-        match self.walk(credentials).await {
-            Ok(set) => {
-                self.metrics.rules_fetched.inc();
-                self.say_unlawful(&set);
-                Some(set)
-            }
-            Err(error) => {
-                self.metrics.rules_failed.inc();
-                log::warn!("the tool list of server {} cannot be had: {error}", self.name);
-                None
-            }
-        }
-    }
-
-    async fn walk(&self, credentials: &HeaderMap) -> Result<RuleSet, ListError> {
-        let pages = self.list("tools/list", credentials).await?;
-        Ok(walk::rules(&pages, &self.declared, &self.rules)?)
-    }
-
-    /// All pages of one of this server's lists, within its time and a bound on bytes.
-    pub async fn list(&self, method: &str, credentials: &HeaderMap) -> Result<Vec<Value>, ListError> {
-        let walking = tokio::time::timeout(self.list_time, self.pages(method, credentials)).await;
-        walking.unwrap_or(Err(ListError::Late(self.list_time)))
-    }
-
-    async fn pages(&self, method: &str, credentials: &HeaderMap) -> Result<Vec<Value>, ListError> {
-        // A list may be large; who waits here waits within the list's time.
-        let _walk = self.walks.acquire().await;
-        let pool = self.pool(self.lists_pool).ok_or(ListError::NoPool)?;
-        let mut headers = self.own_headers.clone();
-        headers.extend(credentials.clone());
-        let (headers, left) = (&headers, &AtomicUsize::new(MAX_LIST));
-        let page = |cursor: Option<String>| async move {
-            let mut params = serde_json::Map::new();
-            params.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
-            let request = OwnRequest { method, params, headers, max_bytes: left.load(Ordering::Relaxed) };
-            let answer = self.ask(pool, &request).await?;
-            left.fetch_sub(answer.bytes, Ordering::Relaxed);
-            Ok::<_, OwnError>(answer.result)
+    /// The server's own name for one that may be shortened, looked for in everything that this caller can see.
+    pub async fn restore(self: &Arc<Self>, catalog: &Catalog, kind: Kind, ask: &Ask, name: &str) -> Restored {
+        let question = Question::List(kind);
+        let max = catalog.naming.max_name_length;
+        let find = |offer: &Offer| {
+            let list = &offer.content.list()?.list;
+            names::restore(list, &self.prefix, max, name).map(str::to_owned)
         };
-        Ok(walk::pages(page).await?)
+        let got = self.member.cache.get(question, ask, Admission::Kept, self).await;
+        if let Got::Offer(offer, _) = &got
+            && let Some(own) = find(offer)
+        {
+            return Restored::To(own);
+        }
+        // Clients with capabilities may have been shown more.
+        let others = catalog.variants.digests().into_iter();
+        let mut others = others.filter_map(|digest| self.member.cache.last(question, digest, ask.caller));
+        match others.find_map(|offer| find(&offer)) {
+            Some(own) => Restored::To(own),
+            None if matches!(got, Got::Failed(_)) => Restored::Unknown,
+            None => Restored::NotShortened,
+        }
     }
 
-    /// Asks the endpoints in turn, each once, until one can be reached.
-    async fn ask(&self, pool: &Pool, request: &OwnRequest<'_>) -> Result<OwnAnswer, OwnError> {
-        let mut tried = 1;
-        loop {
-            let (_, endpoint) = pool.pick();
-            match self.client.result(endpoint, request, self.list_time).await {
-                Err(OwnError::Unreachable) if tried < pool.endpoints().len() => tried += 1,
-                other => return other,
+    fn fetch<'f>(self: &'f Arc<Self>, credentials: &'f HeaderMap, caller: Option<Caller>) -> Fetch<'f> {
+        Box::pin(async move {
+            let ask = own_ask(credentials.clone(), caller);
+            let offer = self.member.cache.refetch(TOOLS, &ask, self).await?;
+            rule_set(&offer, &ask)
+        })
+    }
+
+    /// Nothing can be had but what the configuration declares.
+    fn unknown(&self) -> Known {
+        if self.declared.is_empty() || self.validation.arguments {
+            return Known::NotToBeHad;
+        }
+        Known::Tool { plan: Arc::clone(&self.declared_plan), from: None, schemas: None }
+    }
+
+    fn known(&self, set: Arc<RuleSet>, tool: &str) -> Known {
+        match set.tools.get(tool) {
+            None => Known::Unlisted { from: set },
+            Some(Rule::LeftOut(_)) => Known::Unlawful,
+            Some(Rule::Contradicted) => self.unknown(),
+            Some(Rule::Lawful(tool)) => {
+                Known::Tool { plan: Arc::clone(&tool.plan), schemas: tool.schemas.clone(), from: Some(set) }
             }
         }
     }
@@ -275,25 +259,54 @@ impl Server {
             log::warn!("server {}: {endpoint} cannot be reached: {why}", self.name);
         }
     }
+}
 
-    /// "Clients SHOULD log a warning when rejecting a tool definition": the first few by name, the others by number.
-    fn say_unlawful(&self, set: &RuleSet) {
-        let unlawful = || set.tools.iter().filter_map(|(tool, plan)| Some((tool, plan.as_ref().err()?)));
-        for (tool, reason) in unlawful().take(SAID) {
-            log::warn!("server {}: tool {} is refused: {reason}", self.name, crate::agreement::quote(tool));
-        }
-        let others = unlawful().count().saturating_sub(SAID);
-        if others > 0 {
-            log::warn!("server {}: {others} more tools are refused", self.name);
-        }
+/// What the rules of calls are read from.
+const TOOLS: Question = Question::List(Kind::Tools);
+
+/// The gateway's own question: for a client without any capabilities.
+fn own_ask(credentials: HeaderMap, caller: Option<Caller>) -> Ask {
+    Ask { caller, credentials: Arc::new(credentials), variant: Variant::own() }
+}
+
+/// The rules that a list of tools carries; `None` if it is none.
+pub fn rule_set(offer: &Offer, ask: &Ask) -> Option<RuleSet> {
+    let tools = offer.content.list()?.tools.clone()?;
+    Some(RuleSet {
+        tools,
+        list_ttl: offer.ttl(),
+        is_public: offer.scope == Scope::Public,
+        fetched: offer.received,
+        capabilities: ask.variant.digest(),
+    })
+}
+
+fn member(index: usize, config: &config::Server, surroundings: &Surroundings) -> Member {
+    let cache = &surroundings.cache;
+    let keeping = Keeping {
+        max_ttl: cache.max_ttl,
+        stale_if_error: cache.stale_if_error,
+        partial_ttl: cache.partial_ttl,
+        server: match config.cache {
+            config::ServerCache::On => ServerKeeping::On,
+            config::ServerCache::Off => ServerKeeping::Off,
+            config::ServerCache::Assume { scope, ttl } => ServerKeeping::Assume { scope: assumed(scope), ttl },
+        },
+    };
+    Member {
+        name: config.name.as_str().into(),
+        position: index,
+        cache: Cache::new(&surroundings.store, keeping),
+        shown: config.tools.clone().into(),
+        uris: config.uris.clone().into(),
+        is_required: config.required,
     }
 }
 
-fn known(set: Arc<RuleSet>, tool: &str) -> Known {
-    match set.tools.get(tool) {
-        None => Known::Unlisted { from: set },
-        Some(Err(_)) => Known::Unlawful,
-        Some(Ok(plan)) => Known::Plan { plan: Arc::clone(plan), from: Some(set) },
+fn assumed(scope: config::CacheScope) -> Scope {
+    match scope {
+        config::CacheScope::Public => Scope::Public,
+        config::CacheScope::Private => Scope::Private,
     }
 }
 

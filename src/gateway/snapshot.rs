@@ -2,15 +2,21 @@
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
 use ipnet::IpNet;
+use sha2::{Digest, Sha256};
 
 use super::limits::Budget;
+use super::omissions::Omissions;
 use super::server::{Server, Surroundings};
 use crate::catalog::Caller;
+use crate::catalog::merged::Catalog;
+use crate::catalog::store::Store;
+use crate::catalog::view::Naming;
 use crate::config::{self, Config};
 use crate::policy::Policy;
 use crate::routing::Table;
@@ -19,9 +25,14 @@ use crate::telemetry::Metrics;
 /// Everything that a request needs to know.
 #[derive(Debug)]
 pub struct Snapshot {
+    /// Where it was read from.
+    pub source: Loaded,
     pub policy: Policy,
-    pub table: Table,
+    pub table: Arc<Table>,
     pub servers: Vec<Arc<Server>>,
+    /// What the servers offer, as far as it is kept.
+    pub catalog: Catalog,
+    pub omissions: Arc<Omissions>,
     /// The server that takes what no prefix claims, lists and unknown methods included.
     pub unprefixed: Option<usize>,
     /// False where one server without a prefix is all there is: it speaks for itself.
@@ -35,6 +46,20 @@ pub struct Snapshot {
     pub buffered: Arc<Budget>,
     pub metrics: Arc<Metrics>,
     hashers: [RandomState; 2],
+}
+
+/// The file that a configuration was read from.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// SHA-256 of its text, in hexadecimal.
+    pub hash: String,
+    pub at: SystemTime,
+}
+
+impl Loaded {
+    pub fn now(text: &str) -> Self {
+        Self { hash: data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes())), at: SystemTime::now() }
+    }
 }
 
 /// Times and sizes of the client side.
@@ -56,16 +81,30 @@ pub enum BuildError {
 }
 
 impl Snapshot {
-    pub fn build(config: &Config, metrics: Arc<Metrics>) -> Result<Self, BuildError> {
+    pub fn build(config: &Config, metrics: Arc<Metrics>, source: Loaded) -> Result<Self, BuildError> {
         let gateway = &config.gateway;
-        let surroundings =
-            Surroundings { metrics: Arc::clone(&metrics), client: Arc::default(), body_time: gateway.timeouts.body };
+        let table = Arc::new(Table::new(config));
+        let naming = Naming { max_name_length: gateway.max_name_length, table: Arc::clone(&table) };
+        let page_size = NonZeroUsize::new(gateway.list_page_size);
+        let store = Store::new(config.cache.max_bytes);
+        let omissions = Arc::new(Omissions::new(Arc::clone(&metrics)));
+        let surroundings = Surroundings {
+            metrics: Arc::clone(&metrics),
+            client: Arc::default(),
+            body_time: gateway.timeouts.body,
+            store: Arc::clone(&store),
+            cache: config.cache.clone(),
+            omissions: Arc::clone(&omissions),
+        };
         let servers = config.servers.iter().enumerate();
         let servers = servers.map(|(index, server)| Server::build(index, server, &surroundings).map(Arc::new));
         Ok(Self {
             policy: policy(gateway),
-            table: Table::new(config),
+            table,
+            source,
             servers: servers.collect::<Result<_, _>>()?,
+            catalog: Catalog::new(store, naming, page_size, config.cache.partial_ttl),
+            omissions,
             unprefixed: config.servers.iter().position(|server| server.prefix.is_empty()),
             servers_are_merged: config.servers.len() > 1
                 || config.servers.iter().any(|server| !server.prefix.is_empty()),
@@ -87,6 +126,17 @@ impl Snapshot {
     pub fn caller(&self, credentials: &HeaderMap) -> Option<Caller> {
         let pairs = || credentials.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect::<Vec<_>>();
         (!credentials.is_empty()).then(|| self.keyed_hash(&pairs()))
+    }
+
+    /// Who calls, as far as any of `servers` is told.
+    pub fn caller_of_all(&self, servers: &[Arc<Server>], headers: &HeaderMap) -> Option<Caller> {
+        let mut sent = Vec::new();
+        for server in servers.iter().filter(|server| server.forwards_credentials) {
+            for name in &server.credential_headers {
+                sent.extend(headers.get_all(name).iter().map(|value| (server.index, name.as_str(), value.as_bytes())));
+            }
+        }
+        (!sent.is_empty()).then(|| self.keyed_hash(&sent))
     }
 
     /// 128 bits, with a key that this process alone knows.

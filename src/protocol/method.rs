@@ -79,6 +79,14 @@ impl Method {
         }
     }
 
+    /// Whether its results may be kept and given again ("server/utilities/caching"), and are here. `resources/read` is not.
+    pub fn is_kept(self) -> bool {
+        matches!(
+            self,
+            Self::ToolsList | Self::PromptsList | Self::ResourcesList | Self::ResourceTemplatesList | Self::Discover
+        )
+    }
+
     pub fn named_by(self) -> Option<NamedBy> {
         match self {
             Self::ToolsCall | Self::PromptsGet => Some(NamedBy::Name),

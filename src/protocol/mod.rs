@@ -33,6 +33,10 @@ pub mod meta {
     pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
     pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
     pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+    /// Ours: the servers that a merged answer lacks.
+    pub const UNAVAILABLE: &str = "mcp-signpost/unavailable";
+    /// Ours: the servers whose list was cut short.
+    pub const INCOMPLETE: &str = "mcp-signpost/incomplete";
 }
 
 /// JSON-RPC error codes.

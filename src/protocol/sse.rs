@@ -4,7 +4,8 @@
 //! Messages"). Must never do I/O, and never hold more than one event of bounded size. `id`, `event` and `retry` mean
 //! nothing here: streams are not resumable and messages say themselves what they are.
 
-use serde_json::Value;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -114,7 +115,7 @@ fn data_field(line: &[u8]) -> Option<&[u8]> {
 #[derive(Debug)]
 pub struct LastResponse {
     parser: Parser,
-    response: Option<Value>,
+    response: Option<Vec<u8>>,
 }
 
 /// Why a stream has no response.
@@ -137,37 +138,64 @@ impl LastResponse {
     /// Takes in the next bytes; says whether a response has come, so that the rest need not be waited for.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<bool, NoResponse> {
         for data in self.parser.feed(chunk)? {
-            let message: Value = serde_json::from_slice(&data).map_err(NoResponse::NotJson)?;
-            if is_response(&message) {
-                self.response = Some(message);
+            if is_response(&data).map_err(NoResponse::NotJson)? {
+                self.response = Some(data);
             }
         }
         Ok(self.response.is_some())
     }
 
-    /// The last response that came.
-    pub fn finish(self) -> Result<Value, NoResponse> {
+    /// The last response that came, as it was written.
+    pub fn finish(self) -> Result<Vec<u8>, NoResponse> {
         self.response.ok_or(NoResponse::Ended)
     }
 }
 
+/// Which members a message has; what stands in them is passed over.
+#[derive(Debug, Deserialize)]
+struct Members {
+    #[serde(default, deserialize_with = "present")]
+    method: Option<Present>,
+    #[serde(default, deserialize_with = "present")]
+    id: Option<Present>,
+    #[serde(default, deserialize_with = "present")]
+    result: Option<Present>,
+    #[serde(default, deserialize_with = "present")]
+    error: Option<Present>,
+}
+
+/// A member is there, be it `null`.
+#[derive(Debug)]
+struct Present;
+
+fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Present>, D::Error> {
+    IgnoredAny::deserialize(value).map(|_| Some(Present))
+}
+
 /// Whether a message is a JSON-RPC response. One that says an error may lack the `id` (schema, `JSONRPCErrorResponse`).
-fn is_response(message: &Value) -> bool {
-    let has = |member| message.get(member).is_some();
-    !has("method") && (has("error") || (has("result") && has("id")))
+fn is_response(message: &[u8]) -> Result<bool, serde_json::Error> {
+    match serde_json::from_slice::<Members>(message) {
+        Ok(has) => {
+            let is_result = has.result.is_some() && has.id.is_some();
+            Ok(has.method.is_none() && (has.error.is_some() || is_result))
+        }
+        // JSON, but no object with each of these once.
+        Err(error) if error.is_data() => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     /// The response in a stream that is at hand as a whole.
     fn last_response(stream: &[u8]) -> Result<Value, NoResponse> {
         let mut reader = LastResponse::new(stream.len());
         reader.feed(stream)?;
-        reader.finish()
+        Ok(serde_json::from_slice(&reader.finish()?).unwrap())
     }
 
     fn whole(stream: &[u8]) -> Vec<String> {
@@ -228,7 +256,7 @@ mod tests {
         let mut reader = LastResponse::new(1000);
         let come: Vec<bool> = stream.chunks(60).map(|chunk| reader.feed(chunk).unwrap()).collect();
         assert_eq!((come.first(), come.last()), (Some(&false), Some(&true)));
-        assert_eq!(reader.finish().unwrap(), expected);
+        assert_eq!(serde_json::from_slice::<Value>(&reader.finish().unwrap()).unwrap(), expected);
     }
 
     #[test]
@@ -245,7 +273,7 @@ mod tests {
             (json!("result"), false),
         ];
         for (message, expected) in cases {
-            assert_eq!(is_response(&message), expected, "{message}");
+            assert_eq!(is_response(message.to_string().as_bytes()).unwrap(), expected, "{message}");
         }
     }
 

@@ -61,7 +61,33 @@ pub enum Refusal {
         server: String,
     },
     BadCursor,
-    ListUnavailable,
+    /// The name may be a shortened one, and the list that would tell cannot be had.
+    NamesUnavailable {
+        server: String,
+    },
+    /// `completion/complete` for nothing that has a name.
+    NoReference,
+    /// A list that would have to be asked for in several rounds.
+    Rounds,
+    /// The arguments are not what the tool's schema asks for.
+    Arguments {
+        complaint: String,
+    },
+    ListUnavailable {
+        server: String,
+        why: String,
+        is_late: bool,
+    },
+    /// Every server that was asked wants other credentials.
+    ListUnauthorized {
+        status: u16,
+        challenge: Option<String>,
+    },
+    /// The server's own words.
+    ListRefused {
+        code: i32,
+        message: String,
+    },
     // What the server did.
     Unreachable {
         server: String,
@@ -81,6 +107,8 @@ pub enum Limit {
     Connections,
     InFlight,
     BufferedBytes,
+    /// Kinds of clients that ask for lists.
+    Variants,
 }
 
 /// What goes out for a refusal.
@@ -90,6 +118,8 @@ pub struct Answer {
     pub code: i32,
     pub message: String,
     pub data: Option<Value>,
+    /// Whether it is a tool's result that says so, which the model sees, and not an error of the protocol.
+    pub is_tool_result: bool,
     /// A header that this status owes the client.
     pub header: Option<(&'static str, String)>,
 }
@@ -98,6 +128,9 @@ impl Answer {
     /// The body: a JSON-RPC error response. `id` is the request's own, as written; without it the member is left out
     /// ("Sending Messages": an error response that has no id).
     pub fn body(&self, id: Option<&str>) -> Vec<u8> {
+        if self.is_tool_result {
+            return self.tool_result(id);
+        }
         let mut error = json!({ "code": self.code, "message": self.message });
         if let (Some(data), Some(members)) = (&self.data, error.as_object_mut()) {
             members.insert("data".into(), data.clone());
@@ -105,11 +138,21 @@ impl Answer {
         let id = id.map(|id| format!("\"id\":{id},")).unwrap_or_default();
         format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{error}}}").into_bytes()
     }
+
+    /// "server/tools", "Error Handling": what is wrong with the arguments is a result, so that the model can mend it.
+    fn tool_result(&self, id: Option<&str>) -> Vec<u8> {
+        let content = json!([{ "type": "text", "text": self.message }]);
+        let id = id.unwrap_or("null");
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"resultType\":\"complete\",\"content\":{content},\"isError\":true}}}}"
+        )
+        .into_bytes()
+    }
 }
 
 impl Refusal {
     /// Every label, so that each series is there from the start.
-    pub const LABELS: [&'static str; 30] = [
+    pub const LABELS: [&'static str; 33] = [
         "method",
         "path",
         "content_type",
@@ -137,6 +180,9 @@ impl Refusal {
         "undeclared_parameter",
         "rules_unavailable",
         "cursor",
+        "names_unavailable",
+        "reference",
+        "arguments",
         "list_unavailable",
         "upstream",
         "internal",
@@ -162,7 +208,7 @@ impl Refusal {
             Self::Head(HeadFault::Version(_)) | Self::Version { .. } => "version",
             Self::Head(_) | Self::Body(Fault::Mismatch { .. }) => "header_mismatch",
             Self::Body(Fault::Malformed(_)) => "malformed",
-            Self::Body(Fault::NotARequest(_)) => "not_a_request",
+            Self::Body(Fault::NotARequest(_)) | Self::Rounds => "not_a_request",
             Self::Body(Fault::Meta(_)) => "meta",
             Self::Notification => "notification",
             Self::NoServer { .. } => "no_server",
@@ -171,7 +217,12 @@ impl Refusal {
             Self::Undeclared { .. } => "undeclared_parameter",
             Self::RulesUnavailable { .. } => "rules_unavailable",
             Self::BadCursor => "cursor",
-            Self::ListUnavailable => "list_unavailable",
+            Self::NamesUnavailable { .. } => "names_unavailable",
+            Self::NoReference => "reference",
+            Self::Arguments { .. } => "arguments",
+            Self::ListUnavailable { .. } | Self::ListUnauthorized { .. } | Self::ListRefused { .. } => {
+                "list_unavailable"
+            }
             Self::Unreachable { .. } | Self::Silent { .. } | Self::BrokeOff { .. } => "upstream",
             Self::Internal => "internal",
         }
@@ -180,7 +231,8 @@ impl Refusal {
     /// What the client is told.
     pub fn answer(&self) -> Answer {
         let (status, code, message) = self.status_code_message();
-        Answer { status, code, message, data: self.data(), header: self.header() }
+        let is_tool_result = matches!(self, Self::Arguments { .. });
+        Answer { status, code, message, data: self.data(), is_tool_result, header: self.header() }
     }
 
     fn status_code_message(&self) -> (u16, i32, String) {
@@ -201,7 +253,25 @@ impl Refusal {
             Self::BadCursor => {
                 (200, code::INVALID_PARAMS, "this cursor is not one of this list; start again without".into())
             }
-            Self::ListUnavailable => (502, code::LIST_UNAVAILABLE, "no server gave its list".into()),
+            Self::NamesUnavailable { server } => (
+                503,
+                code::RULES_UNAVAILABLE,
+                format!("the list of {server} cannot be had, so what this shortened name stands for is not known"),
+            ),
+            Self::NoReference => {
+                (200, code::INVALID_PARAMS, "params.ref names no prompt (name) and no resource template (uri)".into())
+            }
+            Self::Rounds => (200, code::INVALID_PARAMS, "a list takes neither inputResponses nor requestState".into()),
+            Self::Arguments { complaint } => (200, code::INVALID_PARAMS, complaint.clone()),
+            Self::ListUnavailable { server, why, is_late } => (
+                if *is_late { 504 } else { 502 },
+                code::LIST_UNAVAILABLE,
+                format!("the list of server {server} cannot be had: {why}"),
+            ),
+            Self::ListUnauthorized { status, .. } => {
+                (*status, code::LIST_UNAVAILABLE, "the servers want other credentials".into())
+            }
+            Self::ListRefused { code, message } => (200, *code, message.clone()),
             Self::Unreachable { server } => {
                 (502, code::SERVER_UNREACHABLE, format!("server {server} cannot be reached; the call did not run"))
             }
@@ -266,7 +336,10 @@ impl Refusal {
     fn header(&self) -> Option<(&'static str, String)> {
         match self {
             Self::Method => Some(("Allow", "POST, OPTIONS".into())),
-            Self::Overloaded(_) | Self::RulesUnavailable { .. } => Some(("Retry-After", RETRY_AFTER.to_string())),
+            Self::Overloaded(_) | Self::RulesUnavailable { .. } | Self::NamesUnavailable { .. } => {
+                Some(("Retry-After", RETRY_AFTER.to_string()))
+            }
+            Self::ListUnauthorized { challenge, .. } => Some(("WWW-Authenticate", challenge.clone()?)),
             Self::Unauthenticated => Some(("WWW-Authenticate", "Bearer".into())),
             _ => None,
         }
@@ -279,6 +352,7 @@ impl Limit {
             Self::Connections => "connections",
             Self::InFlight => "requests in flight",
             Self::BufferedBytes => "bytes waiting to be judged",
+            Self::Variants => "kinds of clients, by their capabilities",
         }
     }
 }
@@ -343,7 +417,13 @@ mod tests {
             Refusal::Undeclared { header: "Region".into() },
             Refusal::RulesUnavailable { server: server() },
             Refusal::BadCursor,
-            Refusal::ListUnavailable,
+            Refusal::NamesUnavailable { server: server() },
+            Refusal::NoReference,
+            Refusal::Rounds,
+            Refusal::Arguments { complaint: "x".into() },
+            Refusal::ListUnavailable { server: server(), why: "x".into(), is_late: true },
+            Refusal::ListUnauthorized { status: 401, challenge: None },
+            Refusal::ListRefused { code: -32603, message: "x".into() },
             Refusal::Unreachable { server: server() },
             Refusal::Silent { server: server() },
             Refusal::BrokeOff { server: server() },
@@ -371,6 +451,14 @@ mod tests {
         assert_eq!(body["error"]["data"], json!({ "supported": VERSIONS, "requested": "\"x" }));
         let without: Value = serde_json::from_slice(&answer.body(None)).unwrap();
         assert!(without.get("id").is_none());
+    }
+
+    #[test]
+    fn wrong_arguments_are_a_tools_result() {
+        let answer = Refusal::Arguments { complaint: "arguments.\"x\" is missing".into() }.answer();
+        let body: Value = serde_json::from_slice(&answer.body(Some("7"))).unwrap();
+        assert_eq!((answer.status, &body["id"], &body["result"]["isError"]), (200, &json!(7), &json!(true)));
+        assert_eq!(body["result"]["content"][0]["text"], "arguments.\"x\" is missing");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::config::Config;
+use crate::config::{Config, Pattern, Server, Uris};
 
 use super::routes::ServerRoutes;
 
@@ -48,6 +48,8 @@ pub struct Table {
     /// Never the empty prefix.
     by_prefix: HashMap<String, usize>,
     unprefixed: Option<usize>,
+    /// URIs that belong to a server as they are.
+    passing: Vec<(Pattern, usize)>,
     /// Only the servers that are served alone.
     exposed: HashMap<String, usize>,
     routes: Vec<ServerRoutes>,
@@ -62,6 +64,9 @@ impl Table {
             mount: config.gateway.path.trim_end_matches('/').to_owned(),
             by_prefix: prefixed.map(|(index, server)| (server.prefix.clone(), index)).collect(),
             unprefixed: servers().find(|(_, server)| server.prefix.is_empty()).map(|(index, _)| index),
+            passing: servers()
+                .flat_map(|(index, server)| passing(server).map(move |pattern| (pattern, index)))
+                .collect(),
             exposed: exposed.map(|(index, server)| (server.name.clone(), index)).collect(),
             routes: config.servers.iter().map(ServerRoutes::new).collect(),
         }
@@ -115,6 +120,11 @@ impl Table {
         self.by_prefix.get(prefix).copied()
     }
 
+    /// The server whose URIs pass as they are and that this one matches; the first one in the configuration.
+    pub(super) fn passing(&self, uri: &str) -> Option<usize> {
+        self.passing.iter().find(|(pattern, _)| pattern.matches(uri)).map(|(_, index)| *index)
+    }
+
     pub(super) fn unprefixed(&self) -> Option<usize> {
         self.unprefixed
     }
@@ -122,4 +132,12 @@ impl Table {
     pub(super) fn mount(&self) -> &str {
         if self.mount.is_empty() { "/" } else { &self.mount }
     }
+}
+
+fn passing(server: &Server) -> impl Iterator<Item = Pattern> + '_ {
+    let patterns: &[Pattern] = match &server.uris {
+        Uris::Pass(patterns) => patterns,
+        Uris::Rewrite => &[],
+    };
+    patterns.iter().cloned()
 }

@@ -8,7 +8,7 @@ mod explain;
 mod routes;
 mod uri;
 
-pub use door::{Door, NoServer, Table, prefixed_name};
+pub use door::{Door, NoServer, SEPARATOR, Table, prefixed_name};
 pub use explain::{Asked, Explanation, Pool, RouteStep, ServerStep};
 pub use routes::{Choice, ServerRoutes};
 pub use uri::prefixed_uri;

@@ -19,7 +19,7 @@ impl Table {
             return Some((index, Cow::Borrowed(uri)));
         }
         let claimed = self.claimed_ui(uri).or_else(|| self.claimed(uri));
-        claimed.or_else(|| Some((self.unprefixed()?, Cow::Borrowed(uri))))
+        claimed.or_else(|| Some((self.passing(uri).or(self.unprefixed())?, Cow::Borrowed(uri))))
     }
 
     fn claimed<'u>(&self, uri: &'u str) -> Option<(usize, Cow<'u, str>)> {

@@ -7,6 +7,7 @@ use prometheus::{
     TextEncoder,
 };
 
+use super::catalog::{CatalogMetrics, ServerCatalogMetrics};
 use crate::protocol::Method;
 use crate::refusal::Refusal;
 
@@ -79,7 +80,6 @@ pub struct Metrics {
     upstream_requests: IntCounterVec,
     connect_failures: IntCounterVec,
     unproven: IntCounterVec,
-    rule_fetches: IntCounterVec,
     operation: HistogramVec,
     upstream_operation: HistogramVec,
     no_server: Vec<[IntCounter; 5]>,
@@ -89,6 +89,7 @@ pub struct Metrics {
     /// Set when the metrics are asked for.
     pub log_lines_dropped: IntGauge,
     pub overhead: Histogram,
+    pub catalog: CatalogMetrics,
 }
 
 /// One server's handles: what a request needs costs no look-up.
@@ -100,8 +101,7 @@ pub struct ServerMetrics {
     /// By pool, in the server's order.
     pools: Vec<([IntCounter; 6], IntCounter)>,
     pub unproven: IntCounter,
-    pub rules_fetched: IntCounter,
-    pub rules_failed: IntCounter,
+    pub catalog: ServerCatalogMetrics,
 }
 
 impl Metrics {
@@ -129,11 +129,6 @@ impl Metrics {
             "signpost_unproven_requests_total",
             "Calls relayed although their tool's rules could not be had",
             &["server"],
-        )?;
-        let rule_fetches = counter(
-            "signpost_rule_fetches_total",
-            "Fetches of a server's tool list for its rules, by result",
-            &["server", "result"],
         )?;
         let operation = histograms(
             &registry,
@@ -168,16 +163,16 @@ impl Metrics {
                 "Access-log lines that found the queue full, since the start",
             )?,
             overhead: overhead(&registry)?,
-            registry,
             requests,
             rejections,
             upstream_requests,
             connect_failures,
             unproven,
-            rule_fetches,
             operation,
             upstream_operation,
             no_server,
+            catalog: CatalogMetrics::new(&registry)?,
+            registry,
         })
     }
 
@@ -196,8 +191,7 @@ impl Metrics {
             }),
             pools: pools.map(pool).collect(),
             unproven: self.unproven.with_label_values(&[server]),
-            rules_fetched: self.rule_fetches.with_label_values(&[server, "ok"]),
-            rules_failed: self.rule_fetches.with_label_values(&[server, "failed"]),
+            catalog: self.catalog.server(server),
         })
     }
 
@@ -248,7 +242,7 @@ impl ServerMetrics {
     }
 }
 
-fn by_method<T>(of: impl Fn(Method) -> T) -> Vec<T> {
+pub(super) fn by_method<T>(of: impl Fn(Method) -> T) -> Vec<T> {
     Method::ALL.into_iter().map(of).collect()
 }
 
@@ -256,7 +250,12 @@ fn outcomes(requests: &IntCounterVec, method: Method, server: &str) -> [IntCount
     Outcome::ALL.map(|outcome| requests.with_label_values(&[method.label(), server, outcome.label()]))
 }
 
-fn counters(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> prometheus::Result<IntCounterVec> {
+pub(super) fn counters(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> prometheus::Result<IntCounterVec> {
     let vec = IntCounterVec::new(Opts::new(name, help), labels)?;
     registry.register(Box::new(vec.clone()))?;
     Ok(vec)
@@ -268,7 +267,7 @@ fn histograms(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> p
     Ok(vec)
 }
 
-fn gauge(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntGauge> {
+pub(super) fn gauge(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntGauge> {
     let gauge = IntGauge::new(name, help)?;
     registry.register(Box::new(gauge.clone()))?;
     Ok(gauge)

@@ -3,6 +3,7 @@
 //! Must never carry a credential, a body, a parameter's value or a name that a client chose into a label.
 
 mod access_log;
+mod catalog;
 mod metrics;
 
 pub(crate) use access_log::micros;

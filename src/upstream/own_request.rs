@@ -4,13 +4,15 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
+use bytes::{Bytes, BytesMut};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pingora::connectors::ConnectorOptions;
 use pingora::connectors::http::Connector;
 use pingora::http::RequestHeader;
 use pingora::protocols::http::client::HttpSession;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{Endpoint, Upstreams};
@@ -22,16 +24,19 @@ use crate::protocol::{VERSIONS, header, meta};
 pub struct OwnRequest<'a> {
     pub method: &'a str,
     pub params: serde_json::Map<String, Value>,
+    /// The client's that the gateway asks for, as JSON; an object.
+    pub capabilities: &'a str,
     /// Credentials and configured headers.
     pub headers: &'a HeaderMap,
     pub max_bytes: usize,
 }
 
-/// A result, and how many bytes it took.
+/// A result as it was written, how many bytes the answer took, and the head it came with.
 #[derive(Debug)]
 pub struct OwnAnswer {
-    pub result: Value,
+    pub result: Bytes,
     pub bytes: usize,
+    pub headers: HeaderMap,
 }
 
 /// Why the gateway's own request got no result. Says nothing of addresses.
@@ -43,6 +48,9 @@ pub enum OwnError {
     Late(Duration),
     #[error("the server answered with HTTP status {0}")]
     Status(u16),
+    /// 401 or 403, with its `WWW-Authenticate`.
+    #[error("the server wants other credentials (HTTP status {status})")]
+    Unauthorized { status: u16, challenge: Option<String> },
     #[error("the server's answer is larger than {0} bytes")]
     TooLarge(usize),
     #[error("the server's answer is no JSON-RPC response: {0}")]
@@ -91,12 +99,13 @@ impl OwnClient {
         let body = body(request);
         let head = head(endpoint, request, body.len()).map_err(|_| OwnError::BrokeOff)?;
         send(&mut session, head, body).await.map_err(|_| OwnError::BrokeOff)?;
-        let (message, bytes) = receive(&mut session, request.max_bytes).await?;
+        let message = receive(&mut session, request.max_bytes).await?;
+        let headers = session.response_header().map(|head| head.headers.clone()).unwrap_or_default();
         // A stream may go on after its response; such a connection is not used again.
         if session.response_done() {
             self.connector.release_http_session(session, &*peer, peer.options.idle_timeout).await;
         }
-        Ok(OwnAnswer { result: result_of(message)?, bytes })
+        Ok(OwnAnswer { result: result_of(&message)?, bytes: message.len(), headers })
     }
 }
 
@@ -105,7 +114,7 @@ fn body(request: &OwnRequest<'_>) -> Bytes {
     let about = json!({
         meta::VERSION: VERSIONS[0],
         meta::CLIENT_INFO: { "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") },
-        meta::CAPABILITIES: {},
+        meta::CAPABILITIES: serde_json::from_str::<Value>(request.capabilities).unwrap_or_else(|_| json!({})),
     });
     params.insert("_meta".into(), about);
     Bytes::from(json!({ "jsonrpc": "2.0", "id": 0, "method": request.method, "params": params }).to_string())
@@ -132,10 +141,15 @@ async fn send(session: &mut HttpSession, head: Box<RequestHeader>, body: Bytes) 
     session.finish_request_body().await
 }
 
-async fn receive(session: &mut HttpSession, max_bytes: usize) -> Result<(Value, usize), OwnError> {
+/// The response, as it was written.
+async fn receive(session: &mut HttpSession, max_bytes: usize) -> Result<Bytes, OwnError> {
     session.read_response_header().await.map_err(|_| OwnError::BrokeOff)?;
     let head = session.response_header().ok_or(OwnError::BrokeOff)?;
     let status = head.status.as_u16();
+    if matches!(status, 401 | 403) {
+        let challenge = head.headers.get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
+        return Err(OwnError::Unauthorized { status, challenge: challenge.map(str::to_owned) });
+    }
     let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let is_stream = kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream");
     if !head.status.is_success() && !kind.contains("json") {
@@ -144,20 +158,19 @@ async fn receive(session: &mut HttpSession, max_bytes: usize) -> Result<(Value, 
     if is_stream { stream(session, max_bytes).await } else { object(session, max_bytes).await }
 }
 
-async fn object(session: &mut HttpSession, max_bytes: usize) -> Result<(Value, usize), OwnError> {
-    let mut body = Vec::new();
+async fn object(session: &mut HttpSession, max_bytes: usize) -> Result<Bytes, OwnError> {
+    let mut body = BytesMut::new();
     while let Some(chunk) = session.read_response_body().await.map_err(|_| OwnError::BrokeOff)? {
         if body.len() + chunk.len() > max_bytes {
             return Err(OwnError::TooLarge(max_bytes));
         }
         body.extend_from_slice(&chunk);
     }
-    let message = serde_json::from_slice(&body).map_err(unreadable)?;
-    Ok((message, body.len()))
+    Ok(body.freeze())
 }
 
 /// Reads a stream until the message that is the response; what comes before it (notifications) is not for us.
-async fn stream(session: &mut HttpSession, max_bytes: usize) -> Result<(Value, usize), OwnError> {
+async fn stream(session: &mut HttpSession, max_bytes: usize) -> Result<Bytes, OwnError> {
     let mut response = LastResponse::new(max_bytes);
     let mut bytes = 0;
     while let Some(chunk) = session.read_response_body().await.map_err(|_| OwnError::BrokeOff)? {
@@ -169,21 +182,62 @@ async fn stream(session: &mut HttpSession, max_bytes: usize) -> Result<(Value, u
             break;
         }
     }
-    Ok((response.finish().map_err(unreadable)?, bytes))
+    response.finish().map(Bytes::from).map_err(unreadable)
 }
 
 fn unreadable(error: impl std::fmt::Display) -> OwnError {
     OwnError::Unreadable(error.to_string())
 }
 
-fn result_of(mut message: Value) -> Result<Value, OwnError> {
-    if let Some(error) = message.get("error") {
-        let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
-        let text = error.get("message").and_then(Value::as_str).unwrap_or_default();
-        return Err(OwnError::Refused { code, message: crate::agreement::quote(text) });
+/// A response; a member that stands twice is an error.
+#[derive(Deserialize)]
+struct Response<'m> {
+    #[serde(borrow)]
+    result: Option<&'m RawValue>,
+    error: Option<RpcError>,
+}
+
+#[derive(Deserialize)]
+struct RpcError {
+    #[serde(default)]
+    code: i64,
+    #[serde(default)]
+    message: String,
+}
+
+fn result_of(message: &Bytes) -> Result<Bytes, OwnError> {
+    let response: Response<'_> = serde_json::from_slice(message).map_err(unreadable)?;
+    match response {
+        Response { error: Some(RpcError { code, message }), .. } => {
+            Err(OwnError::Refused { code, message: crate::agreement::quote(&message) })
+        }
+        Response { result: Some(result), .. } => Ok(message.slice_ref(result.get().as_bytes())),
+        _ => Err(OwnError::Unreadable("it has neither result nor error".into())),
     }
-    match message.get_mut("result") {
-        Some(result) => Ok(result.take()),
-        None => Err(OwnError::Unreadable("it has neither result nor error".into())),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_result_of_a_response_is_its_own_bytes() {
+        let response = Bytes::from_static(br#"{"jsonrpc":"2.0","id":0,"result":{"b": 1.50, "a":[]} }"#);
+        assert_eq!(result_of(&response).unwrap(), &br#"{"b": 1.50, "a":[]}"#[..]);
+    }
+
+    #[test]
+    fn what_is_no_response_is_an_error_that_says_so() {
+        for (message, words) in [
+            (&br#"{"error":{"code":-32601,"message":"no"}}"#[..], "-32601: 'no'"),
+            (br#"{"error":{},"result":{}}"#, "the error 0"),
+            (br#"{"id":1}"#, "neither"),
+            (br#"{"result":{},"result":{}}"#, "duplicate"),
+            (br"[]", "no JSON-RPC response"),
+            (br#"{"result":{"#, "no JSON-RPC response"),
+        ] {
+            let error = result_of(&Bytes::from_static(message)).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
     }
 }

@@ -15,6 +15,7 @@ pub mod raw;
 pub mod recorder;
 pub mod refusal;
 pub mod request;
+pub mod scripted;
 pub mod tools;
 pub mod world;
 

@@ -213,61 +213,6 @@ fn a_schema_is_required() {
     }
 }
 
-#[test]
-fn a_page_is_read() {
-    let found = page(&json!({
-        "resultType": "complete", "ttlMs": 300_000, "cacheScope": "public", "nextCursor": "",
-        "tools": [
-            {"name": "a", "inputSchema": {"properties": {"p": {"type": "string", "x-mcp-header": "P"}}}},
-            {"name": "b", "inputSchema": {"properties": {"p": {"type": "number", "x-mcp-header": "P"}}}},
-            {"inputSchema": {}}, 7,
-            {"name": "c", "inputSchema": {}}, {"name": "c", "inputSchema": {}}, {"name": "c", "inputSchema": {}}
-        ]
-    }))
-    .unwrap();
-    assert_eq!((found.nameless, found.next_cursor.as_deref()), (2, Some("")));
-    assert_eq!((found.ttl_ms, found.scope), (300_000, Scope::Public));
-    let names: Vec<(&str, bool)> = found.tools.iter().map(|(name, rules)| (name, rules.is_ok())).collect();
-    assert_eq!(names, [("a", true), ("b", false), ("c", false)]);
-    assert_eq!(found.tools.get("c"), Some(&Err(Unlawful::NameTwice)));
-    assert_eq!(found.tools.get("d"), None);
-}
-
-#[test]
-fn a_name_doubled_across_pages_is_nobodys() {
-    let one = || page(&json!({"tools": [{"name": "a", "inputSchema": {}}]})).unwrap().tools;
-    let mut tools = one();
-    assert_eq!(tools.get("a"), Some(&Ok(ToolRules::default())));
-    tools.append(one());
-    assert_eq!((tools.len(), tools.get("a")), (1, Some(&Err(Unlawful::NameTwice))));
-}
-
-#[test]
-fn freshness_and_scope_have_safe_defaults() {
-    for (ttl, expected) in
-        [(json!(-5), 0), (json!(null), 0), (json!("9"), 0), (json!(1.5), 0), (json!(0), 0), (json!(7), 7)]
-    {
-        assert_eq!(page(&json!({"tools": [], "ttlMs": ttl})).unwrap().ttl_ms, expected, "{ttl}");
-    }
-    for (scope, expected) in
-        [(json!("private"), Scope::Private), (json!("Public"), Scope::Private), (json!(null), Scope::Private)]
-    {
-        assert_eq!(page(&json!({"tools": [], "cacheScope": scope})).unwrap().scope, expected, "{scope}");
-    }
-    let bare = page(&json!({"tools": []})).unwrap();
-    assert_eq!((bare.ttl_ms, bare.scope, bare.next_cursor, bare.tools.is_empty()), (0, Scope::Private, None, true));
-}
-
-#[test]
-fn what_is_no_page() {
-    for other in [json!({}), json!({"tools": {}}), json!([]), json!(null), json!({"resources": []})] {
-        assert_eq!(page(&other), Err(PageError::NoTools), "{other}");
-    }
-    for cursor in [json!(1), json!(["a"]), json!(false)] {
-        assert_eq!(page(&json!({"tools": [], "nextCursor": cursor})), Err(PageError::Cursor), "{cursor}");
-    }
-}
-
 /// Schemas with annotations strewn about, lawful and not.
 fn strewn() -> impl Strategy<Value = Value> {
     let header = prop_oneof!["[A-Ca-c]", Just("a b".to_owned())];

@@ -167,9 +167,7 @@ class Peer:
     async def resource(self) -> None:
         async with self.checks.check("resources/read"):
             read = await self.connection.client.read_resource(self.uri(NOTE))
-            # Bare with a prefix too: the gateway puts the prefix on the URIs of lists, not yet on those of an answer
-            # to a read.
-            same(str(read.contents[0].uri), NOTE, "uri")
+            same(str(read.contents[0].uri), self.uri(NOTE), "uri")
             text, start = read.contents[0].text, f"a note from {self.given.server or ''}"
             same(text.startswith(start), True, f"{text!r} begins with {start!r}")
 
