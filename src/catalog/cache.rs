@@ -195,6 +195,11 @@ impl Cache {
         offer.is_fresh(self.generation(), Instant::now())
     }
 
+    /// Whether an answer, or what was made of it, may be given out again at all.
+    pub fn keeps(&self, offer: &Offer) -> bool {
+        self.keeping.server != ServerKeeping::Off && !offer.is_hazardous
+    }
+
     async fn get_kept<S: Source>(self: &Arc<Self>, question: Question, ask: &Ask, source: &Arc<S>) -> Got {
         if let Some(offer) = self.fresh(question, ask) {
             return Got::Offer(offer, How::Hit);
@@ -344,7 +349,7 @@ impl Cache {
         if let Some(known) = self.known().get_mut(&topic) {
             known.scope = Some(offer.scope);
         }
-        if offer.is_hazardous {
+        if !self.keeps(&offer) {
             return Arc::new(offer);
         }
         if let Some(last) = self
@@ -354,11 +359,9 @@ impl Cache {
             offer.content = last.content.clone();
         }
         let offer = Arc::new(offer);
-        if self.keeping.server != ServerKeeping::Off {
-            let whose = if offer.scope == Scope::Public { Whose::Everyone } else { Whose::Only(ask.caller) };
-            let key = OfferKey { cache: self.id, question, variant: topic.variant, whose };
-            self.store.offers.insert(key, Arc::clone(&offer));
-        }
+        let whose = if offer.scope == Scope::Public { Whose::Everyone } else { Whose::Only(ask.caller) };
+        let key = OfferKey { cache: self.id, question, variant: topic.variant, whose };
+        self.store.offers.insert(key, Arc::clone(&offer));
         offer
     }
 

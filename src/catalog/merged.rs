@@ -148,8 +148,9 @@ impl Catalog {
         let gots = futures::future::join_all(asked).await;
         let parts = Parts::new(&parties, gots)?;
         let how = parts.how();
+        let is_kept = admission == Admission::Kept && parts.may_be_kept();
         let merged = Arc::new(self.merge(wanted, parts, epoch).await);
-        if admission == Admission::Kept {
+        if is_kept {
             self.store.merged.insert(merged_key(wanted, merged.whose), Arc::clone(&merged));
         }
         Ok(self.answer_from(merged, wanted, how))
@@ -344,6 +345,10 @@ impl Parts {
     /// How the dearest part was come by.
     fn how(&self) -> How {
         self.pieces.iter().map(|piece| piece.how).max().unwrap_or(How::Hit)
+    }
+
+    fn may_be_kept(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.member.cache.keeps(&piece.offer))
     }
 
     fn contents(&self) -> Vec<Content> {

@@ -44,6 +44,12 @@ impl Setup {
         self
     }
 
+    /// The table `[cache]`.
+    pub fn cache(mut self, lines: &str) -> Self {
+        self.tables.push_str(&format!("[cache]\n{lines}\n"));
+        self
+    }
+
     /// A server with one endpoint and further lines.
     pub fn server(mut self, name: &str, endpoint: SocketAddr, lines: &str) -> Self {
         let table = format!("[servers.{name}]\nendpoints = [\"http://{endpoint}/mcp\"]\n{lines}\n");

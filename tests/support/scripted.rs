@@ -40,6 +40,8 @@ pub struct Reply {
     pub fields: String,
     /// The response without its id; `None`: the connection is closed without a word.
     pub response: Option<Value>,
+    /// Takes the place of the response's result.
+    pub raw_result: Option<String>,
     pub after: Duration,
     pub in_events: bool,
 }
@@ -61,6 +63,11 @@ impl fmt::Debug for Shared {
 impl Reply {
     pub fn result(result: &Value) -> Self {
         Self::response(json!({ "result": result }))
+    }
+
+    /// A result exactly as it is written here.
+    pub fn raw(result: String) -> Self {
+        Self { raw_result: Some(result), ..Self::response(json!({})) }
     }
 
     pub fn error(code: i64, message: &str) -> Self {
@@ -86,7 +93,8 @@ impl Reply {
 
     fn response(response: Value) -> Self {
         let after = Duration::ZERO;
-        Self { status: "200 OK", fields: String::new(), response: Some(response), after, in_events: false }
+        let fields = String::new();
+        Self { status: "200 OK", fields, response: Some(response), raw_result: None, after, in_events: false }
     }
 
     pub fn after(self, after: Duration) -> Self {
@@ -205,10 +213,14 @@ fn send(stream: &mut TcpStream, reply: &Reply, id: &Value) -> io::Result<()> {
     };
     response["jsonrpc"] = "2.0".into();
     response["id"] = id.clone();
+    let response = match &reply.raw_result {
+        Some(result) => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
+        None => response.to_string(),
+    };
     let (kind, body) = if reply.in_events {
         ("text/event-stream", format!("event: message\ndata: {response}\n\n"))
     } else {
-        ("application/json", response.to_string())
+        ("application/json", response)
     };
     let Reply { status, fields, .. } = reply;
     let length = body.len();
