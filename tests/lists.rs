@@ -94,12 +94,15 @@ fn two_hundred_who_miss_at_once_cost_one_request() {
         .start();
     let at_once = |token: Option<&str>| {
         std::thread::scope(|scope| {
+            let gateway = &gateway;
             let ask = |_| {
                 let request = token.map_or_else(|| list("tools"), |token| list("tools").with("Authorization", token));
-                scope.spawn(|| tools_from(&gateway, request))
+                scope.spawn(move || tools_from(gateway, &request))
             };
             let waiting: Vec<_> = (0..200).map(ask).collect();
-            waiting.into_iter().for_each(|one| assert_eq!(one.join().unwrap(), ["one__a", "two__a"]));
+            for one in waiting {
+                assert_eq!(one.join().unwrap(), ["one__a", "two__a"]);
+            }
         });
     };
     at_once(None);
@@ -109,8 +112,8 @@ fn two_hundred_who_miss_at_once_cost_one_request() {
     assert_eq!((shared.asked("tools/list").len(), forwarded.asked("tools/list").len()), (1, 1));
 }
 
-fn tools_from(gateway: &Gateway, request: Request) -> Vec<String> {
-    names(&result(&ask(gateway, &request)))
+fn tools_from(gateway: &Gateway, request: &Request) -> Vec<String> {
+    names(&result(&ask(gateway, request)))
 }
 
 #[test]
@@ -124,7 +127,7 @@ fn with_forwarded_credentials_private_lists_are_each_callers_own() {
     for _ in 0..2 {
         std::thread::scope(|scope| {
             let gateway = &gateway;
-            let ask = |number: usize| scope.spawn(move || (number % 10, tools_from(gateway, of(number % 10))));
+            let ask = |number: usize| scope.spawn(move || (number % 10, tools_from(gateway, &of(number % 10))));
             let answers: Vec<_> = (0..50).map(ask).collect();
             for answer in answers {
                 let (caller, names) = answer.join().unwrap();
@@ -344,7 +347,7 @@ fn capabilities_shape_lists_and_cannot_flush_what_others_share() {
     let gateway = Setup::default().server("s", server.address, "").start();
     assert_eq!(tools_of(&gateway), ["s__plain"]);
     for capabilities in [json!({ "elicitation": {}, "x": 1 }), json!({ "x": 1, "elicitation": {} })] {
-        assert_eq!(tools_from(&gateway, capable(&capabilities)), ["s__asks"]);
+        assert_eq!(tools_from(&gateway, &capable(&capabilities)), ["s__asks"]);
     }
     assert_eq!(server.asked("tools/list").len(), 2, "the order of members says nothing");
     let hostile: Vec<_> = (0..200)
@@ -354,7 +357,7 @@ fn capabilities_shape_lists_and_cannot_flush_what_others_share() {
     assert!(hostile.contains(&503), "{hostile:?}");
     assert!(server.asked("tools/list").len() < 60, "{}", server.asked("tools/list").len());
     assert_eq!(tools_of(&gateway), ["s__plain"]);
-    assert_eq!(tools_from(&gateway, capable(&json!({ "elicitation": {}, "x": 1 }))), ["s__asks"]);
+    assert_eq!(tools_from(&gateway, &capable(&json!({ "elicitation": {}, "x": 1 }))), ["s__asks"]);
     let before = server.asked("tools/list").len();
     assert_eq!(tools_of(&gateway), ["s__plain"]);
     assert_eq!(server.asked("tools/list").len(), before);
@@ -370,7 +373,7 @@ fn what_a_request_says_besides_is_no_part_of_the_key_and_rounds_are_refused() {
         body["params"]["_meta"]["progressToken"] = token.into();
         body["params"]["_meta"]["io.modelcontextprotocol/clientInfo"]["version"] = token.to_string().into();
         request.body = body.to_string().into();
-        assert_eq!(tools_from(&gateway, request), ["s__a"]);
+        assert_eq!(tools_from(&gateway, &request), ["s__a"]);
     }
     assert_eq!(server.asked("tools/list").len(), 1);
     for member in ["inputResponses", "requestState"] {
@@ -388,7 +391,7 @@ fn an_operator_may_assert_what_servers_fail_to_say_and_keep_nothing() {
         .server("off", off.address, "cache = \"off\"")
         .start();
     for path in ["/mcp/assumed", "/mcp/off", "/mcp/assumed", "/mcp/off"] {
-        assert_eq!(tools_from(&gateway, list("tools").to(path)), ["a"]);
+        assert_eq!(tools_from(&gateway, &list("tools").to(path)), ["a"]);
     }
     assert_eq!((assumed.asked("tools/list").len(), off.asked("tools/list").len()), (1, 2));
     let (status, text) = gateway.admin_get("/status").unwrap();

@@ -46,7 +46,8 @@ impl Setup {
 
     /// The table `[cache]`.
     pub fn cache(mut self, lines: &str) -> Self {
-        self.tables.push_str(&format!("[cache]\n{lines}\n"));
+        let table = format!("[cache]\n{lines}\n");
+        self.tables.push_str(&table);
         self
     }
 
