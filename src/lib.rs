@@ -9,7 +9,7 @@
 //! | room | what it knows |
 //! | --- | --- |
 //! | [`scan`] | the resumable JSON scanner: bytes in, values at watched paths out; edits in place |
-//! | [`protocol`] | header names, methods, versions, error codes, the sentinel, decimals, event streams |
+//! | [`protocol`] | header names, methods, versions, error codes, the sentinel, decimals, event streams, a tool's parameter rules, how a value is quoted |
 //! | [`agreement`] | what a head and a body must agree on, and the verdict |
 //! | [`refusal`] | every way to say no, turned into HTTP, JSON-RPC and a label in one place |
 //! | [`policy`] | the guards that need nothing but a head |

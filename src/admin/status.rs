@@ -11,9 +11,9 @@ use tokio::time::Instant;
 use crate::catalog::cache::ServerKeeping;
 use crate::catalog::offer::Offer;
 use crate::catalog::omission::LeftOut;
-use crate::catalog::rules::Scope;
 use crate::catalog::store::{OfferKey, Whose};
 use crate::gateway::{Server, Snapshot};
+use crate::protocol::Scope;
 
 /// Kept answers and left out items that are shown of one server; the others are counted.
 const SHOWN: usize = 50;

@@ -2,11 +2,8 @@
 
 use std::fmt;
 
-use crate::protocol::{header, meta};
+use crate::protocol::{header, meta, quote};
 use crate::scan::{Kind, ScanError, ScanErrorKind};
-
-/// Characters of a quoted value that are shown.
-const SHOWN: usize = 80;
 
 /// Why a body is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,27 +97,6 @@ fn mismatch(
         BodySays::TooLong(start) => write!(f, ", but {member} in the body goes on after {start}"),
         BodySays::Unread => f.write_str(", which cannot be decoded"),
     }
-}
-
-/// Quotes a value for a message: printable ASCII, everything else escaped, cut where it is long.
-pub fn quote(text: &str) -> String {
-    format!("'{}'", escaped(text))
-}
-
-/// The same without quotes, for fields that hold nothing else.
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(SHOWN));
-    for (shown, c) in text.chars().enumerate() {
-        if shown == SHOWN {
-            out.push('…');
-            break;
-        }
-        match c {
-            ' '..='~' if c != '\'' && c != '\\' => out.push(c),
-            _ => out.extend(c.escape_default()),
-        }
-    }
-    out
 }
 
 /// A JSON kind in words.

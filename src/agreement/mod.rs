@@ -9,7 +9,7 @@ mod peek;
 mod plan;
 mod verifier;
 
-pub use fault::{BodySays, Fault, escaped, quote};
+pub use fault::{BodySays, Fault};
 pub use peek::Peek;
 pub use plan::{Declared, Plan};
 pub use verifier::{Edit, Reference, Referent, Verifier};

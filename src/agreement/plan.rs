@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
-use crate::catalog::rules::{ParamKind, ToolRules};
 use crate::protocol::decimal::canonical;
 use crate::protocol::{Head, NamedBy, meta};
+use crate::protocol::{ParamKind, ToolRules};
 use crate::scan::{Capture, Slot, Text, Watch, WatchBuilder};
 
 /// The protected keys (architecture, idea 4): a second spelling of one of these could make two parsers read two requests.

@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::fault::{BodySays, Fault, in_words, quote};
+use super::fault::{BodySays, Fault, in_words};
 use super::plan::{Param, Plan};
-use crate::catalog::rules::ParamKind;
+use crate::protocol::ParamKind;
 use crate::protocol::decimal::{Equality, canonical, integers_equal};
-use crate::protocol::{Head, header, meta, method};
+use crate::protocol::{Head, header, meta, method, quote};
 use crate::scan::{Found, Kind, Limits, Scanner, Slot, token_len};
 
 /// Nesting that real schemas stay far below and real parsers bear: `serde_json` refuses the 128th level.

@@ -15,9 +15,9 @@ use tokio::time::Instant;
 use super::flights::{Flight, Flights};
 use super::index::Caller;
 use super::offer::{Ask, Content, Failure, Fetched, Offer, Question};
-use super::rules::Scope;
 use super::store::{OfferKey, Store, Whose};
 use super::variants::Admission;
+use crate::protocol::Scope;
 
 /// Failures that are remembered of one server.
 const MAX_FAILURES: u64 = 1_000;

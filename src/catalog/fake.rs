@@ -15,8 +15,8 @@ use super::kind::Kind;
 use super::list::List;
 use super::offer::{Ask, Content, Failure, Fetched, Listed, Question};
 use super::page::Page;
-use super::rules::Scope;
 use super::variants::Variant;
+use crate::protocol::Scope;
 
 /// What a server says of its tools.
 #[derive(Clone, Debug)]

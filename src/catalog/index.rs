@@ -13,9 +13,9 @@ use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::omission::Omission;
-use super::rules::ToolRules;
 use super::schemas::Schemas;
 use crate::agreement::Plan;
+use crate::protocol::ToolRules;
 
 /// After a failed fetch the rules count as not to be had for this long.
 const FAILED_FOR: Duration = Duration::from_secs(5);

@@ -17,10 +17,10 @@ use super::cursor::Cursor;
 use super::index::Caller;
 use super::offer::{Ask, Content, Failure, Offer, Question};
 use super::omission::LeftOut;
-use super::rules::Scope;
 use super::store::{MergedKey, Store, Whose};
 use super::variants::{Admission, Variant, Variants};
 use super::view::{self, Names, Naming, Part, Shown, Uris, View};
+use crate::protocol::Scope;
 
 /// A merge of more bytes than this is worth a thread of its own, and a queue.
 const LARGE: usize = 1024 * 1024;

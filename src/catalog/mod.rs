@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! kind, page, walk ──► item ──► list (one server's, whole) ──► view (all servers', under public names)
-//!        rules, schemas ──┘ ▲                  │                 ▲
+//!              schemas ──┘ ▲                  │                 ▲
 //!                       omission               ▼                 │
 //!             variants ──► cache (fresh, stale, fetched once) ──► merged
 //!                           └── flights, store    names, cursor ──┘
@@ -26,7 +26,6 @@ pub mod names;
 pub mod offer;
 pub mod omission;
 pub mod page;
-pub mod rules;
 pub mod schemas;
 pub mod store;
 pub mod variants;

@@ -12,8 +12,8 @@ use super::about::About;
 use super::index::{Caller, Tools};
 use super::kind::Kind;
 use super::list::List;
-use super::rules::Scope;
 use super::variants::Variant;
+use crate::protocol::Scope;
 use crate::protocol::{Method, code};
 
 /// What can be asked of every server.

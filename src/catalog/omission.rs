@@ -1,6 +1,6 @@
 //! Why an item of a server's list is in no list of ours.
 
-use super::rules::Unlawful;
+use crate::protocol::Unlawful;
 
 /// How much of a name is kept for messages, in characters.
 const SHOWN: usize = 128;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::kind::Kind;
-use super::rules::Scope;
+use crate::protocol::Scope;
 
 /// The result of one list request.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Page {
     pub fn read(kind: Kind, result: &Bytes) -> Result<Self, PageError> {
         let raw: Raw<'_> = serde_json::from_slice(result).map_err(|error| PageError::Unreadable(error.to_string()))?;
         if let Some(other) = raw.result_type.and_then(text).filter(|kind| kind != "complete") {
-            return Err(PageError::Incomplete(crate::agreement::quote(&other)));
+            return Err(PageError::Incomplete(crate::protocol::quote(&other)));
         }
         let items = match kind {
             Kind::Tools => raw.tools,
@@ -81,13 +81,11 @@ impl Page {
             Some(cursor) if cursor.get() == "null" => None,
             Some(cursor) => Some(text(cursor).ok_or(PageError::Cursor)?),
         };
-        let is_public = raw.scope.and_then(text).as_deref() == Some("public");
         Ok(Self {
             items: items.ok_or(PageError::NoItems(kind.member()))?.into_iter().map(slice).collect(),
             next_cursor,
             ttl: raw.ttl_ms.map_or(Duration::ZERO, |ttl| ttl_of(ttl.get())),
-            // Without the word `public` nothing is shared.
-            scope: if is_public { Scope::Public } else { Scope::Private },
+            scope: Scope::parse(raw.scope.and_then(text).as_deref()),
             meta: raw.meta.filter(|meta| meta.get().starts_with('{') && is_object(meta.get())).map(slice),
         })
     }

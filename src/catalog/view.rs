@@ -14,8 +14,8 @@ use super::kind::Kind;
 use super::list::List;
 use super::names::{self, public_name};
 use super::omission::{LeftOut, Omission};
-use super::rules::Scope;
 use crate::config;
+use crate::protocol::Scope;
 use crate::protocol::meta;
 use crate::routing::{Door, Table, prefixed_uri};
 

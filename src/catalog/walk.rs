@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::kind::Kind;
 use super::list::{Cut, MAX_BYTES, MAX_ITEMS};
 use super::page::{Page, PageError};
-use super::rules::Scope;
+use crate::protocol::Scope;
 
 pub const MAX_PAGES: usize = 1_000;
 

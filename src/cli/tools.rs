@@ -115,7 +115,7 @@ fn words(view: &View) -> String {
         let _ = writeln!(text, "{}  ({}){params}", tool.name, tool.server);
     }
     for left_out in &view.left_out {
-        let tool = crate::agreement::quote(&left_out.tool);
+        let tool = crate::protocol::quote(&left_out.tool);
         let _ = writeln!(text, "left out: {tool} of {}: {}", left_out.server, left_out.reason);
     }
     for server in &view.cut {

@@ -119,7 +119,7 @@ async fn the_weather_server_has_a_tool_a_resource_and_a_prompt() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_database_server_declares_lawful_rules_and_may_be_kept_by_anyone() {
-    use crate::catalog::rules::{ParamKind, Rule, tool_rules};
+    use crate::protocol::tool::{ParamKind, Rule, tool_rules};
     let us = Servers::start().await.unwrap().us;
     let listed = post(&us, "tools/list", "", serde_json::json!({})).await;
     assert_eq!((listed["cacheScope"].as_str(), listed["ttlMs"].as_u64()), (Some("public"), Some(60_000)));

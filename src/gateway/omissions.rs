@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::agreement::quote;
 use crate::catalog::omission::LeftOut;
 use crate::protocol::Method;
+use crate::protocol::quote;
 use crate::telemetry::Metrics;
 
 /// Items that are remembered as said; past it some may be said again.

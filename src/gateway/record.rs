@@ -8,7 +8,7 @@ use pingora_error::Error;
 
 use super::exchange::Exchange;
 use super::server::Server;
-use crate::agreement::escaped;
+use crate::protocol::escaped;
 use crate::refusal::Refusal;
 use crate::telemetry::{AccessLog, Line, Outcome, UpstreamOutcome, micros};
 

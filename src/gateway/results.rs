@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::exchange::Exchange;
 use super::server::Server;
-use crate::agreement::quote;
 use crate::catalog::schemas::Schemas;
+use crate::protocol::quote;
 use crate::protocol::sse::LastResponse;
 
 /// Collects a result while it passes, as far as it may be looked at.

@@ -20,10 +20,11 @@ use crate::catalog::list::{Cut, List, MAX_BYTES};
 use crate::catalog::offer::{Ask, Content, Failure, Fetched, Listed, Question};
 use crate::catalog::omission::Omission;
 use crate::catalog::page::Page;
-use crate::catalog::rules::{Scope, tool_rules};
 use crate::catalog::schemas::{self, SchemaFault, Schemas, Validator};
 use crate::catalog::walk::{self, WalkError};
 use crate::catalog::{Rule, RuleSet, Tool};
+use crate::protocol::Scope;
+use crate::protocol::tool::tool_rules;
 use crate::upstream::{OwnAnswer, OwnError, OwnRequest, Pool};
 
 impl Source for Server {
@@ -60,9 +61,8 @@ impl Server {
         let result: Value =
             serde_json::from_slice(&answer.result).map_err(|error| Failure::BrokeOff(error.to_string()))?;
         let ttl = result.get("ttlMs").and_then(Value::as_u64).map_or(Duration::ZERO, Duration::from_millis);
-        let is_public = result.get("cacheScope").and_then(Value::as_str) == Some("public");
+        let scope = Scope::parse(result.get("cacheScope").and_then(Value::as_str));
         let content = Content::About(Arc::new(About::read(&result)));
-        let scope = if is_public { Scope::Public } else { Scope::Private };
         Ok(caution.apply(Fetched { content, received: Instant::now(), ttl, scope, is_hazardous: false }))
     }
 

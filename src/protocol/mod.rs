@@ -3,14 +3,20 @@
 //! Knows MCP revision 2026-07-28 ("basic/transports/streamable-http" and the schema). Must never do I/O, and must never
 //! know of pingora, of servers or of configuration.
 
+pub mod caching;
 pub mod decimal;
 pub mod head;
 pub mod method;
+pub mod quote;
 pub mod sentinel;
 pub mod sse;
+pub mod tool;
 
+pub use caching::Scope;
 pub use head::{Head, HeadFault};
 pub use method::{Method, NamedBy};
+pub use quote::{escaped, quote};
+pub use tool::{ParamKind, ToolRules, Unlawful};
 
 /// The revisions this gateway speaks, newest first.
 pub const VERSIONS: [&str; 1] = ["2026-07-28"];

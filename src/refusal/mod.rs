@@ -4,8 +4,8 @@
 
 use serde_json::{Value, json};
 
-use crate::agreement::{Fault, quote};
-use crate::protocol::{HeadFault, VERSIONS, code};
+use crate::agreement::Fault;
+use crate::protocol::{HeadFault, VERSIONS, code, quote};
 
 /// Seconds after which a client that met a limit may try again.
 const RETRY_AFTER: u32 = 1;

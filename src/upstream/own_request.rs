@@ -209,7 +209,7 @@ fn result_of(message: &Bytes) -> Result<Bytes, OwnError> {
     let response: Response<'_> = serde_json::from_slice(message).map_err(unreadable)?;
     match response {
         Response { error: Some(RpcError { code, message }), .. } => {
-            Err(OwnError::Refused { code, message: crate::agreement::quote(&message) })
+            Err(OwnError::Refused { code, message: crate::protocol::quote(&message) })
         }
         Response { result: Some(result), .. } => Ok(message.slice_ref(result.get().as_bytes())),
         _ => Err(OwnError::Unreadable("it has neither result nor error".into())),

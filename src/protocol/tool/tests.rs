@@ -56,7 +56,7 @@ fn names_are_tokens() {
         let found = with(json!({"type": "string", "x-mcp-header": bad}));
         assert!(matches!(found, Err(Unlawful::NotAToken { .. })), "{bad:?}: {found:?}");
     }
-    let at = || r#""properties.p""#.to_owned();
+    let at = || "'properties.p'".to_owned();
     assert_eq!(with(json!({"type": "string", "x-mcp-header": ""})), Err(Unlawful::Empty { at: at() }));
     for other in [json!(null), json!(1), json!(["Region"]), json!({"name": "Region"})] {
         assert_eq!(with(json!({"type": "string", "x-mcp-header": other})), Err(Unlawful::NotAString { at: at() }));
@@ -78,7 +78,7 @@ fn only_three_types_can_be_mirrored() {
         json!(1),
     ] {
         let found = with(json!({"type": bad, "x-mcp-header": "P"}));
-        assert_eq!(found, Err(Unlawful::Kind { at: r#""properties.p""#.into(), found: bad.to_string() }));
+        assert_eq!(found, Err(Unlawful::Kind { at: "'properties.p'".into(), found: bad.to_string() }));
     }
     for untyped in [json!({"x-mcp-header": "P"}), json!({"x-mcp-header": "P", "$ref": "#/$defs/a"})] {
         assert!(matches!(with(untyped), Err(Unlawful::Kind { found, .. }) if found == "none"));
@@ -92,7 +92,7 @@ fn headers_are_unique_without_case() {
             "a": {"type": "string", "x-mcp-header": a},
             "b": {"type": "object", "properties": {"c": {"type": "string", "x-mcp-header": b}}}
         }}));
-        let expected = Unlawful::Twice { header: format!("{b:?}"), first: r#""a""#.into(), second: r#""b.c""#.into() };
+        let expected = Unlawful::Twice { header: quote(b), first: quote("a"), second: quote("b.c") };
         assert_eq!(found, Err(expected));
     }
 }
@@ -201,7 +201,7 @@ fn messages_quote_and_cut_what_the_server_wrote() {
     let found = of(json!({"properties": {name: {"type": "string", "x-mcp-header": "a b"}}})).unwrap_err();
     let text = found.to_string();
     assert!(!text.contains(['\n', '\u{1b}']) && text.len() < 400, "{text}");
-    assert!(text.contains(r#""a b""#), "{text}");
+    assert!(text.contains("'a b'"), "{text}");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Which arguments of a tool are mirrored into headers, read from its `inputSchema`.
 //!
-//! Knows `x-mcp-header` (streamable-http, "Schema Extension"; server/tools, "x-mcp-header") and the shape of a
-//! `tools/list` result. Must never follow a `$ref` and never take a rule from a tool that breaks one constraint: such a
+//! Knows `x-mcp-header` (streamable-http, "Schema Extension"; server/tools, "x-mcp-header"). Must never follow a `$ref` and never take a rule from a tool that breaks one constraint: such a
 //! tool is unlawful as a whole and "MUST" be left out of lists.
 
 use serde_json::{Map, Value};
+
+use super::quote::{escaped, quote};
 
 /// The annotation's key.
 const ANNOTATION: &str = "x-mcp-header";
@@ -163,8 +164,8 @@ impl Walk {
             return Err(Unlawful::PathTooLong { at });
         }
         if let Some(first) = self.rules.iter().find(|rule| rule.header.eq_ignore_ascii_case(header)) {
-            let first = shown(&first.path.join("."));
-            return Err(Unlawful::Twice { header: shown(header), first, second: shown(&path.join(".")) });
+            let first = quote(&first.path.join("."));
+            return Err(Unlawful::Twice { header: quote(header), first, second: quote(&path.join(".")) });
         }
         if self.rules.len() == MAX_RULES {
             return Err(Unlawful::TooMany);
@@ -174,7 +175,7 @@ impl Walk {
     }
 
     fn place(&self) -> String {
-        if self.trail.is_empty() { "the schema's root".into() } else { shown(&self.trail.join(".")) }
+        if self.trail.is_empty() { "the schema's root".into() } else { quote(&self.trail.join(".")) }
     }
 }
 
@@ -186,7 +187,7 @@ fn token<'a>(header: &'a Value, at: &str) -> Result<&'a str, Unlawful> {
         return Err(Unlawful::Empty { at: at() });
     }
     if !header.bytes().all(is_tchar) {
-        return Err(Unlawful::NotAToken { at: at(), header: shown(header) });
+        return Err(Unlawful::NotAToken { at: at(), header: quote(header) });
     }
     if header.len() > MAX_HEADER_BYTES {
         return Err(Unlawful::HeaderTooLong { at: at() });
@@ -204,42 +205,8 @@ fn kind(kind: Option<&Value>, at: &str) -> Result<ParamKind, Unlawful> {
         Some("integer") => Ok(ParamKind::Integer),
         Some("boolean") => Ok(ParamKind::Boolean),
         _ => {
-            let found = kind.map_or_else(|| "none".to_owned(), |kind| cut(&kind.to_string()));
+            let found = kind.map_or_else(|| "none".to_owned(), |kind| escaped(&kind.to_string()));
             Err(Unlawful::Kind { at: at.to_owned(), found })
-        }
-    }
-}
-
-/// How much of a server's text goes into a message, in characters.
-const SHOWN: usize = 96;
-
-/// A server's text for a message: quoted, escaped, cut.
-fn shown(text: &str) -> String {
-    format!("{:?}", cut(text))
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}
-
-/// To whom a result may be given again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// Everyone.
-    Public,
-    /// Only the same authorization; so is whatever is not said to be public.
-    Private,
-}
-
-impl Scope {
-    /// As the protocol writes it.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Public => "public",
-            Self::Private => "private",
         }
     }
 }
