@@ -13,8 +13,8 @@ use moka::sync;
 use tokio::time::Instant;
 
 use super::flights::{Flight, Flights};
-use super::index::Caller;
 use super::offer::{Ask, Content, Failure, Fetched, Offer, Question};
+use super::rules::Caller;
 use super::store::{OfferKey, Store, Whose};
 use super::variants::Admission;
 use crate::protocol::Scope;
@@ -157,7 +157,15 @@ impl Cache {
         ask: &Ask,
         source: &Arc<S>,
     ) -> Option<Arc<Offer>> {
+        if let Some(offer) = self.get_from_another(&key(question, ask)).await {
+            return Some(offer);
+        }
         self.start(question, ask, source).outcome().await?.ok()
+    }
+
+    /// The same for those who come later.
+    pub fn refetch_in_background<S: Source>(self: &Arc<Self>, question: Question, ask: &Ask, source: &Arc<S>) {
+        drop(self.start(question, ask, source));
     }
 
     /// Fetches in the background because the server is said to have changed. What others share becomes old only if it did.

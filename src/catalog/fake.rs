@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::cache::Source;
-use super::index::Caller;
 use super::kind::Kind;
 use super::list::List;
 use super::offer::{Ask, Content, Failure, Fetched, Listed, Question};
 use super::page::Page;
+use super::rules::Caller;
 use super::variants::Variant;
 use crate::protocol::Scope;
 

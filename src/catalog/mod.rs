@@ -6,7 +6,7 @@
 //!                       omission               ▼                 │
 //!             variants ──► cache (fresh, stale, fetched once) ──► merged
 //!                           └── flights, store    names, cursor ──┘
-//! index: the rules that calls are judged by, with a lifetime of their own
+//! rules: what calls are judged by, with a lifetime of their own
 //! ```
 //!
 //! Must never do I/O: what is fetched is handed in ([`cache::Source`]).
@@ -17,7 +17,7 @@ pub mod cursor;
 #[cfg(test)]
 mod fake;
 mod flights;
-mod index;
+
 pub mod item;
 pub mod kind;
 pub mod list;
@@ -26,10 +26,11 @@ pub mod names;
 pub mod offer;
 pub mod omission;
 pub mod page;
+mod rules;
 pub mod schemas;
 pub mod store;
 pub mod variants;
 pub mod view;
 pub mod walk;
 
-pub use index::{ByName, Caller, Doubt, Fetch, Index, Rule, RuleSet, Tool, Tools};
+pub use rules::{ByName, Call, Caller, Demands, Judging, Rule, RuleSet, Rules, Ruling, Settled, Tool, Tools};

@@ -9,9 +9,9 @@ use http::HeaderMap;
 use tokio::time::Instant;
 
 use super::about::About;
-use super::index::{Caller, Tools};
 use super::kind::Kind;
 use super::list::List;
+use super::rules::{Caller, Tools};
 use super::variants::Variant;
 use crate::protocol::Scope;
 use crate::protocol::{Method, code};

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use moka::sync;
 
-use super::index::Caller;
 use super::merged::Merged;
 use super::offer::{Offer, Question};
+use super::rules::Caller;
 
 /// What an entry weighs at least, so that the bytes bound the number too.
 pub const LEAST_WEIGHT: u32 = 1024;

@@ -10,8 +10,9 @@ use super::arguments;
 use super::load::load;
 use super::out;
 use crate::catalog::omission;
+use crate::catalog::{Call, Settled};
 use crate::config::Config;
-use crate::gateway::{Known, Loaded, Snapshot};
+use crate::gateway::{Loaded, Snapshot};
 use crate::telemetry::Metrics;
 
 /// Everything that the servers said.
@@ -82,9 +83,9 @@ async fn view(config: &Config, source: Loaded) -> Result<View, String> {
 /// The headers that a tool's parameters are mirrored in; its rules came with the list.
 async fn params(snapshot: &Snapshot, server: &str, tool: &str) -> Vec<String> {
     let Some(server) = snapshot.servers.iter().find(|known| known.name == server) else { return Vec::new() };
-    match server.know(tool, &http::HeaderMap::new(), None).await {
-        Known::Tool { plan, .. } => plan.headers().map(str::to_owned).collect(),
-        _ => Vec::new(),
+    match server.plan_for(&Call { tool, caller: None }, &http::HeaderMap::new()).await {
+        Settled::Plan(judging) => judging.plan.headers().map(str::to_owned).collect(),
+        Settled::NoSuchTool | Settled::NotToBeHad => Vec::new(),
     }
 }
 

@@ -48,7 +48,7 @@ use crate::telemetry::AccessLog;
 pub use connection::{Connections, service};
 pub use exchange::Exchange;
 pub use limits::Budget;
-pub use server::{Known, Server};
+pub use server::Server;
 pub use snapshot::{BuildError, Loaded, Snapshot};
 
 use body::Body;

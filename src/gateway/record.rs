@@ -61,7 +61,7 @@ fn note_old_rules(session: &Session, exchange: &Exchange) {
     if exchange.refusal.is_none() && exchange.answer.code == Some(HEADER_MISMATCH) {
         let credentials = target.server.forwarded_credentials(&session.req_header().headers);
         let caller = exchange.snapshot.caller(&credentials);
-        target.server.revalidate(credentials, caller);
+        target.server.revalidate(&credentials, caller);
     }
 }
 

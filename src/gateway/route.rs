@@ -6,7 +6,7 @@ use http::HeaderMap;
 use pingora::http::RequestHeader;
 
 use super::exchange::Target;
-use super::server::{Known, Restored, Server};
+use super::server::{Restored, Server};
 use super::snapshot::Snapshot;
 use crate::agreement::{Edit, Plan, Reference, Referent};
 use crate::catalog::kind::Kind;
@@ -14,7 +14,7 @@ use crate::catalog::names::may_be_shortened;
 use crate::catalog::offer::Ask;
 use crate::catalog::schemas::Schemas;
 use crate::catalog::variants::Variant;
-use crate::catalog::{Caller, Doubt, RuleSet};
+use crate::catalog::{Call, Caller, Judging, RuleSet, Settled};
 use crate::protocol::{Head, Method, NamedBy};
 use crate::refusal::Refusal;
 use crate::routing::{Choice, Door};
@@ -153,83 +153,60 @@ impl Asked {
         if !is_call {
             let plan = Plan::plain(head.method.named_by());
             let pool = self.server.lists_pool;
-            return Ok(self.decided(head, pool, Found { plan, rules: None, schemas: None }));
+            return Ok(self.decided(head, pool, Judging { plan, schemas: None, rules: None, is_proven: true }));
         }
-        let tool = self.name.clone().unwrap_or_default();
-        let known = self.server.know(&tool, &self.credentials, self.caller).await;
-        let known = self.look_again_if_unlisted(known, &tool).await;
-        self.decide_call(snapshot, head, known).await
+        let settled = self.server.plan_for(&self.call(), &self.credentials).await;
+        self.decide_call(snapshot, head, settled).await
     }
 
-    /// The same request, with rules younger than those its body disagreed with.
+    /// The same request, by rules younger than those its body disagreed with.
     pub async fn decide_again(
         self,
         snapshot: &Snapshot,
         head: &Head,
-        seen: &RuleSet,
+        doubted: &RuleSet,
     ) -> Result<Option<Decision>, Refusal> {
-        let tool = self.name.clone().unwrap_or_default();
-        match self.server.know_better((seen, Doubt::Disagrees), &tool, &self.credentials, self.caller).await {
-            Some(known) => self.settle(snapshot, head, known).map(Some),
+        match self.server.plan_after_doubt(&self.call(), doubted, &self.credentials).await {
+            Some(settled) => self.settle(snapshot, head, settled).map(Some),
             None => Ok(None),
         }
     }
 
-    async fn look_again_if_unlisted(&self, known: Known, tool: &str) -> Known {
-        let Known::Unlisted { from } = &known else { return known };
-        let better = self.server.know_better((from, Doubt::Unlisted), tool, &self.credentials, self.caller).await;
-        better.unwrap_or(known)
+    fn call(&self) -> Call<'_> {
+        Call { tool: self.name.as_deref().unwrap_or_default(), caller: self.caller }
     }
 
-    async fn decide_call(self, snapshot: &Snapshot, head: &Head, known: Known) -> Result<Decision, Refusal> {
-        let undeclared = self.undeclared(snapshot, head, &known);
-        let (Some(header), Known::Tool { from: Some(seen), .. }) = (undeclared, &known) else {
-            return self.settle(snapshot, head, known);
+    async fn decide_call(self, snapshot: &Snapshot, head: &Head, settled: Settled) -> Result<Decision, Refusal> {
+        let Settled::Plan(judging) = &settled else { return self.settle(snapshot, head, settled) };
+        let (Some(header), Some(doubted)) = (self.undeclared(snapshot, head, &judging.plan), &judging.rules) else {
+            return self.settle(snapshot, head, settled);
         };
         // The tool may declare the header since we looked.
-        let tool = self.name.clone().unwrap_or_default();
-        match self.server.know_better((seen, Doubt::Disagrees), &tool, &self.credentials, self.caller).await {
-            Some(known) => self.settle(snapshot, head, known),
+        match self.server.plan_after_doubt(&self.call(), doubted, &self.credentials).await {
+            Some(settled) => self.settle(snapshot, head, settled),
             None => Err(Refusal::Undeclared { header }),
         }
     }
 
-    fn settle(self, snapshot: &Snapshot, head: &Head, known: Known) -> Result<Decision, Refusal> {
-        if let Some(header) = self.undeclared(snapshot, head, &known) {
+    fn settle(self, snapshot: &Snapshot, head: &Head, settled: Settled) -> Result<Decision, Refusal> {
+        let judging = match settled {
+            Settled::Plan(judging) => judging,
+            Settled::NoSuchTool => return Err(no_such(head)),
+            Settled::NotToBeHad => return Err(Refusal::RulesUnavailable { server: self.server.name.clone() }),
+        };
+        if let Some(header) = self.undeclared(snapshot, head, &judging.plan) {
             return Err(Refusal::Undeclared { header });
         }
-        let has_routes = self.server.has_routes;
-        let is_validated = self.server.validation.arguments;
-        let found = match known {
-            Known::Tool { plan, from, schemas } => Found { plan, rules: from, schemas },
-            // Nobody knows where a call of such a tool belongs, or what its arguments should be.
-            Known::Unlisted { .. } if is_validated || (has_routes && self.server.declared_plan.is_plain()) => {
-                return Err(no_such(head));
-            }
-            Known::Unlisted { from } => {
-                Found { plan: Arc::clone(&self.server.declared_plan), rules: Some(from), schemas: None }
-            }
-            Known::Unlawful => return Err(no_such(head)),
-            Known::NotToBeHad if has_routes || is_validated => {
-                return Err(Refusal::RulesUnavailable { server: self.server.name.clone() });
-            }
-            Known::NotToBeHad => {
-                self.server.metrics.unproven.inc();
-                Found { plan: Plan::plain(Some(NamedBy::Name)), rules: None, schemas: None }
-            }
-        };
-        let pool = self.choose(snapshot, head, &found.plan)?;
-        Ok(self.decided(head, pool, found))
+        if !judging.is_proven {
+            self.server.metrics.unproven.inc();
+        }
+        let pool = self.choose(snapshot, head, &judging.plan)?;
+        Ok(self.decided(head, pool, judging))
     }
 
     /// A header that chooses a route although the tool does not declare it.
-    fn undeclared(&self, snapshot: &Snapshot, head: &Head, known: &Known) -> Option<String> {
+    fn undeclared(&self, snapshot: &Snapshot, head: &Head, plan: &Plan) -> Option<String> {
         let routes = snapshot.table.routes(self.server.index)?;
-        let plan = match known {
-            Known::Tool { plan, .. } => plan,
-            Known::Unlisted { .. } => &self.server.declared_plan,
-            Known::NotToBeHad | Known::Unlawful => return None,
-        };
         routes.params().find(|header| head.param(header).is_some() && !plan.declares(header)).map(str::to_owned)
     }
 
@@ -250,8 +227,8 @@ impl Asked {
         }
     }
 
-    fn decided(self, head: &Head, pool: usize, found: Found) -> Decision {
-        let Found { plan, rules, schemas } = found;
+    fn decided(self, head: &Head, pool: usize, judging: Judging) -> Decision {
+        let Judging { plan, schemas, rules, .. } = judging;
         let new_name = self.name.clone().filter(|_| self.is_renamed);
         let growth = new_name.as_deref().zip(head.name()).map_or(0, |(new, said)| Edit::growth(said, new));
         let arguments = schemas.clone().filter(|schemas| schemas.input.is_some());
@@ -273,13 +250,6 @@ impl Asked {
             schemas: None,
         }
     }
-}
-
-/// What is known of a call's tool, once that is enough.
-struct Found {
-    plan: Arc<Plan>,
-    rules: Option<Arc<RuleSet>>,
-    schemas: Option<Arc<Schemas>>,
 }
 
 fn no_such(head: &Head) -> Refusal {

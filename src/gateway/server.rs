@@ -1,11 +1,12 @@
 //! A configured server at run time: its pools, its rules, its credentials, its metrics.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use super::omissions::Omissions;
 use super::snapshot::BuildError;
@@ -15,10 +16,9 @@ use crate::catalog::kind::Kind;
 use crate::catalog::merged::{Catalog, Member};
 use crate::catalog::names;
 use crate::catalog::offer::{Ask, Offer, Question};
-use crate::catalog::schemas::Schemas;
 use crate::catalog::store::Store;
 use crate::catalog::variants::{Admission, Variant};
-use crate::catalog::{Caller, Doubt, Fetch, Index, Rule, RuleSet};
+use crate::catalog::{Call, Caller, Demands, RuleSet, Rules, Ruling, Settled};
 use crate::config;
 use crate::protocol::{Scope, ToolRules};
 use crate::sockets::answer::Patience;
@@ -50,10 +50,9 @@ pub struct Server {
     pub credential_headers: Vec<HeaderName>,
     /// Added to each upstream request: configured headers and the gateway's own credentials.
     pub own_headers: HeaderMap,
-    pub rules: Index,
-    /// Parameters that the configuration declares for all tools, and the plan where nothing else is known of a tool.
+    pub rules: Rules,
+    /// Parameters that the configuration declares for all tools.
     pub declared: Vec<Declared>,
-    pub declared_plan: Arc<Plan>,
     pub validation: config::Validation,
     pub metrics: Arc<ServerMetrics>,
     pub omissions: Arc<Omissions>,
@@ -73,23 +72,6 @@ pub struct Surroundings {
     pub store: Arc<Store>,
     pub cache: config::Cache,
     pub omissions: Arc<Omissions>,
-}
-
-/// What is known of the parameters of the tool that is called.
-#[derive(Debug)]
-pub enum Known {
-    Tool {
-        plan: Arc<Plan>,
-        from: Option<Arc<RuleSet>>,
-        schemas: Option<Arc<Schemas>>,
-    },
-    /// The list has no such tool.
-    Unlisted {
-        from: Arc<RuleSet>,
-    },
-    /// The tool's schema breaks the rules for headers; no lawful client lists it.
-    Unlawful,
-    NotToBeHad,
 }
 
 /// What a name that may be a shortened one stands for.
@@ -135,8 +117,12 @@ impl Server {
             forwards_credentials: matches!(config.authorization, config::Authorization::Forward),
             credential_headers: config.credential_headers.clone(),
             own_headers,
-            rules: Index::new(config.rules_ttl),
-            declared_plan: Plan::for_tool(&ToolRules::default(), &declared),
+            rules: Rules::new(Demands {
+                ttl: config.rules_ttl,
+                declared: (!declared.is_empty()).then(|| Plan::for_tool(&ToolRules::default(), &declared)),
+                is_routed: !config.routes.is_empty(),
+                is_validated: config.validation.arguments,
+            }),
             declared,
             validation: config.validation,
             omissions: Arc::clone(&surroundings.omissions),
@@ -166,33 +152,40 @@ impl Server {
         forwarded
     }
 
-    /// What is known of a tool's parameters; fetches the server's list when it must.
-    pub async fn know(self: &Arc<Self>, tool: &str, credentials: &HeaderMap, caller: Option<Caller>) -> Known {
-        let refresh = || {
-            let (server, credentials) = (Arc::clone(self), credentials.clone());
-            tokio::spawn(async move { server.rules.refresh(caller, server.fetch(&credentials, caller)).await });
-        };
-        match self.rules.rules(caller, || self.fetch(credentials, caller), refresh).await {
-            None => self.unknown(),
-            Some(set) => self.known(set, tool),
+    /// What holds for a call; fetches the server's list where it must.
+    pub async fn plan_for(self: &Arc<Self>, call: &Call<'_>, credentials: &HeaderMap) -> Settled {
+        match self.rules.plan_for(call, Instant::now()) {
+            Ruling::Settled(settled) => settled,
+            Ruling::SettledForNow(settled) => {
+                self.member.cache.refetch_in_background(TOOLS, &own_ask(credentials, call.caller), self);
+                settled
+            }
+            Ruling::AskFirst => {
+                self.member.cache.refetch(TOOLS, &own_ask(credentials, call.caller), self).await;
+                self.rules.settle(call, Instant::now())
+            }
         }
     }
 
-    /// Looks again, with rules younger than those that gave rise to doubt; `None` where there are none.
-    pub async fn know_better(
+    /// What holds for a call by rules younger than those that it did not hold to; `None` where there are none.
+    pub async fn plan_after_doubt(
         self: &Arc<Self>,
-        (seen, doubt): (&RuleSet, Doubt),
-        tool: &str,
+        call: &Call<'_>,
+        doubted: &RuleSet,
         credentials: &HeaderMap,
-        caller: Option<Caller>,
-    ) -> Option<Known> {
-        let newer = self.rules.refetch(caller, seen, doubt, || self.fetch(credentials, caller)).await?;
-        Some(self.known(newer, tool))
+    ) -> Option<Settled> {
+        match self.rules.plan_after_doubt(call, doubted, Instant::now())? {
+            Ruling::Settled(settled) | Ruling::SettledForNow(settled) => Some(settled),
+            Ruling::AskFirst => {
+                self.member.cache.refetch(TOOLS, &own_ask(credentials, call.caller), self).await;
+                self.rules.settle_after_doubt(call, doubted)
+            }
+        }
     }
 
     /// The server says (-32020) that its tools changed: its list and rules are fetched again, in the background.
-    pub fn revalidate(self: &Arc<Self>, credentials: HeaderMap, caller: Option<Caller>) {
-        if self.rules.should_revalidate() {
+    pub fn revalidate(self: &Arc<Self>, credentials: &HeaderMap, caller: Option<Caller>) {
+        if self.rules.should_revalidate(Instant::now()) {
             let server = Arc::clone(self);
             let ask = own_ask(credentials, caller);
             tokio::spawn(async move { server.member.cache.revalidate(TOOLS, &ask, &server).await });
@@ -223,33 +216,6 @@ impl Server {
         }
     }
 
-    fn fetch<'f>(self: &'f Arc<Self>, credentials: &'f HeaderMap, caller: Option<Caller>) -> Fetch<'f> {
-        Box::pin(async move {
-            let ask = own_ask(credentials.clone(), caller);
-            let offer = self.member.cache.refetch(TOOLS, &ask, self).await?;
-            rule_set(&offer, &ask)
-        })
-    }
-
-    /// Nothing can be had but what the configuration declares.
-    fn unknown(&self) -> Known {
-        if self.declared.is_empty() || self.validation.arguments {
-            return Known::NotToBeHad;
-        }
-        Known::Tool { plan: Arc::clone(&self.declared_plan), from: None, schemas: None }
-    }
-
-    fn known(&self, set: Arc<RuleSet>, tool: &str) -> Known {
-        match set.tools.get(tool) {
-            None => Known::Unlisted { from: set },
-            Some(Rule::LeftOut(_)) => Known::Unlawful,
-            Some(Rule::Contradicted) => self.unknown(),
-            Some(Rule::Lawful(tool)) => {
-                Known::Tool { plan: Arc::clone(&tool.plan), schemas: tool.schemas.clone(), from: Some(set) }
-            }
-        }
-    }
-
     /// Counts an endpoint that cannot be connected, and says why on stderr, at most once a second.
     pub fn say_unreachable(&self, pool: usize, endpoint: &str, why: &dyn std::fmt::Display) {
         self.metrics.connect_failure(pool);
@@ -265,20 +231,8 @@ impl Server {
 const TOOLS: Question = Question::List(Kind::Tools);
 
 /// The gateway's own question: for a client without any capabilities.
-fn own_ask(credentials: HeaderMap, caller: Option<Caller>) -> Ask {
-    Ask { caller, credentials: Arc::new(credentials), variant: Variant::own() }
-}
-
-/// The rules that a list of tools carries; `None` if it is none.
-pub fn rule_set(offer: &Offer, ask: &Ask) -> Option<RuleSet> {
-    let tools = offer.content.list()?.tools.clone()?;
-    Some(RuleSet {
-        tools,
-        list_ttl: offer.ttl(),
-        is_public: offer.scope == Scope::Public,
-        fetched: offer.received,
-        capabilities: ask.variant.digest(),
-    })
+fn own_ask(credentials: &HeaderMap, caller: Option<Caller>) -> Ask {
+    Ask { caller, credentials: Arc::new(credentials.clone()), variant: Variant::own() }
 }
 
 fn member(index: usize, config: &config::Server, surroundings: &Surroundings) -> Member {

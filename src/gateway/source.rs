@@ -33,6 +33,9 @@ impl Source for Server {
             let fetched = tokio::time::timeout(self.list_time, self.fetch_now(question, &ask)).await;
             let fetched = fetched.unwrap_or(Err(Failure::Silent));
             self.metrics.catalog.fetch(question.method(), fetched.is_ok());
+            if fetched.is_err() && question == Question::List(Kind::Tools) {
+                self.rules.fail(ask.caller, Instant::now());
+            }
             if let Err(failure) = &fetched
                 && !failure.is_no_method()
             {
@@ -138,11 +141,11 @@ impl Server {
         let set = RuleSet {
             tools,
             list_ttl: fetched.ttl,
-            is_public: fetched.scope == Scope::Public,
+            is_public: fetched.scope == Scope::Public && !fetched.is_hazardous,
             fetched: fetched.received,
             capabilities: ask.variant.digest(),
         };
-        self.rules.learn(ask.caller, set);
+        self.rules.learn(ask.caller, set, Instant::now());
     }
 
     /// One page, or the one answer. `left` is what the answers may still take in bytes.
