@@ -200,7 +200,7 @@ impl Cache {
 
     /// Whether an answer that is kept would be given out now.
     pub fn is_fresh(&self, offer: &Offer) -> bool {
-        offer.is_fresh(self.generation(), Instant::now())
+        offer.is_fresh(self.generation(), self.now())
     }
 
     /// Whether an answer, or what was made of it, may be given out again at all.
@@ -215,7 +215,7 @@ impl Cache {
         let key = key(question, ask);
         if let Some((at, failure)) = self.failures.get(&key) {
             let stale = self.stale(question, ask).filter(|_| !failure.is_unauthorized());
-            let is_remembered = at.elapsed() < self.keeping.partial_ttl;
+            let is_remembered = self.since(at) < self.keeping.partial_ttl;
             match stale {
                 // Nobody waits for a server that failed the last time; whether it is back is found out meanwhile.
                 Some(stale) => {
@@ -253,7 +253,7 @@ impl Cache {
     }
 
     fn fresh(&self, question: Question, ask: &Ask) -> Option<Arc<Offer>> {
-        let (generation, now) = (self.generation(), Instant::now());
+        let (generation, now) = (self.generation(), self.now());
         let key = |whose| OfferKey { cache: self.id, question, variant: ask.variant.digest(), whose };
         let get = |whose| self.store.offers.get(&key(whose)).filter(|offer| offer.is_fresh(generation, now));
         get(Whose::Only(ask.caller)).or_else(|| get(Whose::Everyone))
@@ -262,7 +262,7 @@ impl Cache {
     /// What may serve while the server fails.
     fn stale(&self, question: Question, ask: &Ask) -> Option<Arc<Offer>> {
         self.last(question, ask.variant.digest(), ask.caller)
-            .filter(|offer| offer.expires.elapsed() <= self.keeping.stale_if_error)
+            .filter(|offer| self.since(offer.expires) <= self.keeping.stale_if_error)
     }
 
     fn stale_or(&self, question: Question, ask: &Ask, failure: Arc<Failure>) -> Got {
@@ -348,7 +348,7 @@ impl Cache {
             self.store.offers.invalidate(&OfferKey { cache: self.id, question, variant: ask.variant.digest(), whose });
         }
         let failure = Arc::new(failure);
-        self.failures.insert(key(question, ask), (Instant::now(), Arc::clone(&failure)));
+        self.failures.insert(key(question, ask), (self.now(), Arc::clone(&failure)));
         failure
     }
 
@@ -389,7 +389,7 @@ impl Cache {
     /// A server without such a method offers nothing, for a while. For those without credentials that holds for all.
     fn nothing(&self, ask: &Ask, failure: &Failure) -> Option<Offer> {
         let scope = if ask.caller.is_none() { Scope::Public } else { Scope::Private };
-        let now = Instant::now();
+        let now = self.now();
         failure.is_no_method().then(|| Offer {
             content: Content::Nothing,
             received: now,
@@ -398,6 +398,14 @@ impl Cache {
             generation: self.generation(),
             is_hazardous: false,
         })
+    }
+
+    fn now(&self) -> Instant {
+        self.store.clock()()
+    }
+
+    fn since(&self, at: Instant) -> Duration {
+        self.now().saturating_duration_since(at)
     }
 
     fn generation(&self) -> u64 {

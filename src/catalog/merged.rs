@@ -122,7 +122,7 @@ impl Member {
 
 impl Catalog {
     pub fn new(store: Arc<Store>, naming: Naming, page_size: Option<NonZeroUsize>, partial_ttl: Duration) -> Self {
-        let (variants, naming) = (Variants::default(), Arc::new(naming));
+        let (variants, naming) = (Variants::new(store.clock()), Arc::new(naming));
         Self { store, variants, naming, page_size, partial_ttl, large: Semaphore::new(LARGE_AT_ONCE) }
     }
 
@@ -157,14 +157,14 @@ impl Catalog {
     }
 
     fn fresh(&self, wanted: &Wanted) -> Option<Arc<Merged>> {
-        let (epoch, now) = (self.store.epoch(), Instant::now());
+        let (epoch, now) = (self.store.epoch(), self.now());
         let get = |whose| self.store.merged.get(&merged_key(wanted, whose));
         let is_fresh = |merged: &Arc<Merged>| merged.epoch == epoch && merged.expires > now;
         get(Whose::Only(wanted.caller)).filter(is_fresh).or_else(|| get(Whose::Everyone).filter(is_fresh))
     }
 
     async fn merge(&self, wanted: &Wanted, parts: Parts, epoch: u64) -> Merged {
-        let expires = parts.expires(self.partial_ttl);
+        let expires = parts.expires(self.now(), self.partial_ttl);
         let whose = if parts.scope == Scope::Public { Whose::Everyone } else { Whose::Only(wanted.caller) };
         let rendered = match self.same(wanted, whose, &parts) {
             Some(rendered) => rendered,
@@ -193,6 +193,10 @@ impl Catalog {
         }
     }
 
+    fn now(&self) -> Instant {
+        self.store.clock()()
+    }
+
     fn plan(&self, wanted: &Wanted) -> Plan {
         Plan { question: wanted.question, naming: Arc::clone(&self.naming), page_size: self.page_size }
     }
@@ -202,7 +206,7 @@ impl Catalog {
             (Some(after), Some(view)) => merged.rendered.page(view, Some(after), self.page_size).into(),
             _ => merged.rendered.first.clone(),
         };
-        let left = merged.expires.saturating_duration_since(Instant::now());
+        let left = merged.expires.saturating_duration_since(self.now());
         Answer { result, ttl_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX), how, merged }
     }
 }
@@ -360,9 +364,9 @@ impl Parts {
     }
 
     /// When the first of the parts expires; soon, if one is stale or missing.
-    fn expires(&self, partial_ttl: Duration) -> Instant {
+    fn expires(&self, now: Instant, partial_ttl: Duration) -> Instant {
         let whole = self.pieces.iter().filter(|piece| piece.how != How::Stale);
-        let soon = Instant::now() + partial_ttl;
+        let soon = now + partial_ttl;
         let first = whole.clone().map(|piece| piece.offer.expires).min().unwrap_or(soon);
         let is_partial = whole.count() < self.pieces.len() || !self.unavailable.is_empty();
         if is_partial { first.min(soon) } else { first }

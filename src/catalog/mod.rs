@@ -9,7 +9,7 @@
 //! rules: what calls are judged by, with a lifetime of their own
 //! ```
 //!
-//! Must never do I/O: what is fetched is handed in ([`cache::Source`]).
+//! Must never do I/O or look at a clock: what is fetched is handed in ([`cache::Source`]), and so is the time ([`Clock`]).
 
 pub mod about;
 pub mod cache;
@@ -32,5 +32,8 @@ pub mod store;
 pub mod variants;
 pub mod view;
 pub mod walk;
+
+/// Tells the time. A function, so that tests can move it by hand.
+pub type Clock = fn() -> tokio::time::Instant;
 
 pub use rules::{ByName, Call, Caller, Demands, Judging, Rule, RuleSet, Rules, Ruling, Settled, Tool, Tools};

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use moka::sync;
 
+use super::Clock;
 use super::merged::Merged;
 use super::offer::{Offer, Question};
 use super::rules::Caller;
@@ -51,10 +52,11 @@ pub struct Store {
     /// Counts what made answers old before their time; a merged answer of another count is not fresh.
     epoch: AtomicU64,
     caches: AtomicU64,
+    clock: Clock,
 }
 
 impl Store {
-    pub fn new(max_bytes: u64) -> Arc<Self> {
+    pub fn new(max_bytes: u64, clock: Clock) -> Arc<Self> {
         let half = max_bytes / 2;
         let offers =
             sync::Cache::builder().max_capacity(half).weigher(|_, offer: &Arc<Offer>| weight(offer.content.bytes()));
@@ -65,12 +67,17 @@ impl Store {
             merged: merged.build(),
             epoch: AtomicU64::default(),
             caches: AtomicU64::default(),
+            clock,
         })
     }
 
     /// A number for one server's answers that no other has.
     pub fn new_cache(&self) -> u64 {
         self.caches.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub fn clock(&self) -> Clock {
+        self.clock
     }
 
     pub fn epoch(&self) -> u64 {

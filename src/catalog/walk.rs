@@ -16,10 +16,11 @@ use crate::protocol::Scope;
 
 pub const MAX_PAGES: usize = 1_000;
 
-/// All pages, each with the time at which it came.
+/// All pages, and how long they hold together.
 #[derive(Debug)]
 pub struct Walked {
-    pub pages: Vec<(Page, Instant)>,
+    pub pages: Vec<Page>,
+    pub freshness: Freshness,
     pub cut: Option<Cut>,
 }
 
@@ -42,47 +43,68 @@ pub enum WalkError<E> {
     Page(#[from] PageError),
 }
 
-/// Walks a list from its first page to its last; `fetch` gets the result of one by its cursor.
+/// Walks a list from its first page to its last; `fetch` gets the result of one by its cursor, and when it came.
 pub async fn walk<E, F>(kind: Kind, mut fetch: impl FnMut(Option<String>) -> F) -> Result<Walked, WalkError<E>>
 where
-    F: Future<Output = Result<Bytes, E>>,
+    F: Future<Output = Result<(Bytes, Instant), E>>,
 {
-    let mut walked = Walked { pages: Vec::new(), cut: None };
-    let (mut cursors, mut items, mut bytes) = (HashSet::new(), 0, 0);
-    let mut cursor = None;
-    loop {
-        let result = fetch(cursor.take()).await.map_err(WalkError::Fetch)?;
-        bytes += result.len();
-        let page = Page::read(kind, &result)?;
-        items += page.items.len();
-        let next = page.next_cursor.clone();
-        walked.pages.push((page, Instant::now()));
-        let Some(next) = next else { return Ok(walked) };
-        walked.cut = match () {
-            () if walked.pages.len() >= MAX_PAGES => Some(Cut::Pages),
-            () if items >= MAX_ITEMS => Some(Cut::Items),
-            () if bytes >= MAX_BYTES => Some(Cut::Bytes),
-            () if !cursors.insert(next.clone()) => Some(Cut::Repeats),
+    let (result, received) = fetch(None).await.map_err(WalkError::Fetch)?;
+    let mut walk = Walk::begin(Page::read(kind, &result)?, received);
+    walk.bytes += result.len();
+    while let Some(cursor) = walk.next() {
+        let (result, received) = fetch(Some(cursor)).await.map_err(WalkError::Fetch)?;
+        walk.bytes += result.len();
+        walk.add(Page::read(kind, &result)?, received);
+    }
+    Ok(walk.walked)
+}
+
+/// How far a list was walked.
+struct Walk {
+    walked: Walked,
+    next: Option<String>,
+    cursors: HashSet<String>,
+    items: usize,
+    bytes: usize,
+}
+
+impl Walk {
+    fn begin(first: Page, received: Instant) -> Self {
+        let freshness = Freshness { received, ttl: first.ttl, scope: first.scope };
+        let walked = Walked { pages: Vec::new(), freshness, cut: None };
+        let mut walk = Self { walked, next: None, cursors: HashSet::new(), items: 0, bytes: 0 };
+        walk.add(first, received);
+        walk
+    }
+
+    fn add(&mut self, mut page: Page, received: Instant) {
+        self.walked.freshness.narrow(&page, received);
+        self.items += page.items.len();
+        self.next = page.next_cursor.take();
+        self.walked.pages.push(page);
+    }
+
+    /// The cursor of the next page, unless a bound strikes before it.
+    fn next(&mut self) -> Option<String> {
+        let next = self.next.take()?;
+        self.walked.cut = match () {
+            () if self.walked.pages.len() >= MAX_PAGES => Some(Cut::Pages),
+            () if self.items >= MAX_ITEMS => Some(Cut::Items),
+            () if self.bytes >= MAX_BYTES => Some(Cut::Bytes),
+            () if !self.cursors.insert(next.clone()) => Some(Cut::Repeats),
             () => None,
         };
-        if walked.cut.is_some() {
-            return Ok(walked);
-        }
-        cursor = Some(next);
+        self.walked.cut.is_none().then_some(next)
     }
 }
 
-impl Walked {
-    /// "Each page has its own ttlMs": the earliest counts, and the narrowest scope.
-    pub fn freshness(&self) -> Freshness {
-        let received = self.pages.first().map_or_else(Instant::now, |(_, received)| *received);
-        let left = |(page, at): &(Page, Instant)| at.saturating_duration_since(received).saturating_add(page.ttl);
-        let is_zero = self.pages.iter().any(|(page, _)| page.ttl.is_zero());
-        let is_public = self.pages.iter().all(|(page, _)| page.scope == Scope::Public);
-        Freshness {
-            received,
-            ttl: if is_zero { Duration::ZERO } else { self.pages.iter().map(left).min().unwrap_or_default() },
-            scope: if is_public { Scope::Public } else { Scope::Private },
+impl Freshness {
+    /// "Each page has its own ttlMs": the one that expires first counts, and the narrowest scope.
+    fn narrow(&mut self, page: &Page, received: Instant) {
+        let left = received.saturating_duration_since(self.received).saturating_add(page.ttl);
+        self.ttl = if page.ttl.is_zero() { Duration::ZERO } else { self.ttl.min(left) };
+        if page.scope == Scope::Private {
+            self.scope = Scope::Private;
         }
     }
 }
@@ -98,14 +120,14 @@ mod tests {
             let place = cursor.map_or(0, |cursor| cursor.parse().unwrap_or(0_usize));
             async move {
                 tokio::time::advance(Duration::from_secs(1)).await;
-                pages.get(place).map(|page| Bytes::from(page.to_string())).ok_or(())
+                pages.get(place).map(|page| (Bytes::from(page.to_string()), Instant::now())).ok_or(())
             }
         })
         .await
     }
 
     fn names(walked: &Walked) -> Vec<String> {
-        let items = walked.pages.iter().flat_map(|(page, _)| &page.items);
+        let items = walked.pages.iter().flat_map(|page| &page.items);
         let name = |item: &Bytes| serde_json::from_slice::<Value>(item).unwrap()["name"].as_str().unwrap().to_owned();
         items.map(name).collect()
     }
@@ -119,7 +141,7 @@ mod tests {
         ];
         let walked = walked(&pages).await.unwrap();
         assert_eq!((names(&walked), walked.cut), (vec!["a".into(), "b".into(), "c".into()], None));
-        let freshness = walked.freshness();
+        let freshness = walked.freshness;
         // The second page came a second after the first, but the first expires before it.
         assert_eq!((freshness.ttl, freshness.scope), (Duration::from_secs(5), Scope::Private));
         assert_eq!(freshness.received.elapsed(), Duration::from_secs(2));
@@ -131,7 +153,7 @@ mod tests {
             json!({ "tools": [], "nextCursor": "1", "ttlMs": 5000, "cacheScope": "public" }),
             json!({ "tools": [], "ttlMs": 0, "cacheScope": "public" }),
         ];
-        let freshness = walked(&pages).await.unwrap().freshness();
+        let freshness = walked(&pages).await.unwrap().freshness;
         assert_eq!((freshness.ttl, freshness.scope), (Duration::ZERO, Scope::Public));
     }
 

@@ -86,7 +86,7 @@ impl Snapshot {
         let table = Arc::new(Table::new(config));
         let naming = Naming { max_name_length: gateway.max_name_length, table: Arc::clone(&table) };
         let page_size = NonZeroUsize::new(gateway.list_page_size);
-        let store = Store::new(config.cache.max_bytes);
+        let store = Store::new(config.cache.max_bytes, tokio::time::Instant::now);
         let omissions = Arc::new(Omissions::new(Arc::clone(&metrics)));
         let surroundings = Surroundings {
             metrics: Arc::clone(&metrics),

@@ -74,12 +74,11 @@ impl Server {
         let page = |cursor: Option<String>| async move {
             let answer = self.page(Question::List(kind), ask, cursor, left).await?;
             caution.look(&answer.headers);
-            Ok::<Bytes, Failure>(answer.result)
+            Ok::<_, Failure>((answer.result, Instant::now()))
         };
         let walked = walk::walk(kind, page).await.map_err(failure)?;
-        let freshness = walked.freshness();
-        let pages = walked.pages.into_iter().map(|(page, _)| page).collect();
-        let listed = self.listed(kind, pages, walked.cut).await?;
+        let freshness = walked.freshness;
+        let listed = self.listed(kind, walked.pages, walked.cut).await?;
         let fetched = Fetched {
             content: Content::List(Arc::new(listed)),
             received: freshness.received,

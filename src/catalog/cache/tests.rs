@@ -10,7 +10,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn cache_with(server: ServerKeeping) -> Arc<Cache> {
     let keeping = Keeping { max_ttl: 600 * SECOND, stale_if_error: 300 * SECOND, partial_ttl: 5 * SECOND, server };
-    Cache::new(&Store::new(1 << 20), keeping)
+    Cache::new(&Store::new(1 << 20, Instant::now), keeping)
 }
 
 fn cache() -> Arc<Cache> {

@@ -35,7 +35,7 @@ impl Fleet {
             let _ = writeln!(text, "[servers.{name}]\nendpoints = [\"http://127.0.0.1:1/mcp\"]\n{each}");
         }
         let config = config::parse(&text, "test", &Nothing).unwrap();
-        let store = Store::new(1 << 22);
+        let store = Store::new(1 << 22, Instant::now);
         let keeping = Keeping {
             max_ttl: 3600 * SECOND,
             stale_if_error: 300 * SECOND,
