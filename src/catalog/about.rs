@@ -2,8 +2,12 @@
 //!
 //! Knows which capabilities a gateway can pass on. Must never promise what cannot be reached through it.
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
+use super::freshness::Freshness;
 use crate::protocol::{VERSIONS, meta};
 
 /// Bytes of one server's instructions that are passed on, and of all of them.
@@ -21,14 +25,26 @@ pub struct About {
     instructions: Option<String>,
 }
 
+/// A result of `server/discover`; what is missing counts as empty.
+#[derive(Deserialize)]
+struct Raw<'r> {
+    capabilities: Option<Map<String, Value>>,
+    instructions: Option<String>,
+    #[serde(borrow, rename = "ttlMs")]
+    ttl_ms: Option<&'r RawValue>,
+    #[serde(borrow, rename = "cacheScope")]
+    scope: Option<&'r RawValue>,
+}
+
 impl About {
-    /// From the result of `server/discover`; what is missing counts as empty.
-    pub fn read(result: &Value) -> Self {
-        let instructions = result.get("instructions").and_then(Value::as_str);
-        Self {
-            capabilities: result.get("capabilities").and_then(Value::as_object).cloned().unwrap_or_default(),
-            instructions: instructions.map(|text| cut(text, MAX_INSTRUCTIONS)),
-        }
+    /// From the result of `server/discover`, with how long it claims to hold.
+    pub fn read(result: &[u8], received: Instant) -> Result<(Self, Freshness), serde_json::Error> {
+        let raw: Raw<'_> = serde_json::from_slice(result)?;
+        let about = Self {
+            capabilities: raw.capabilities.unwrap_or_default(),
+            instructions: raw.instructions.map(|text| cut(&text, MAX_INSTRUCTIONS)),
+        };
+        Ok((about, Freshness::claimed(received, raw.ttl_ms, raw.scope)))
     }
 
     pub fn bytes(&self) -> usize {
@@ -123,7 +139,7 @@ mod tests {
     use super::*;
 
     fn about(value: &Value) -> About {
-        About::read(value)
+        About::read(value.to_string().as_bytes(), Instant::now()).unwrap().0
     }
 
     fn result(all: &[(&str, &About)], unavailable: &[&str]) -> Value {

@@ -13,6 +13,7 @@ use moka::sync;
 use tokio::time::Instant;
 
 use super::flights::{Flight, Flights};
+use super::freshness::Freshness;
 use super::offer::{Ask, Content, Failure, Fetched, Offer, Question};
 use super::rules::Caller;
 use super::store::{OfferKey, Store, Whose};
@@ -375,7 +376,8 @@ impl Cache {
 
     /// The answer with the time and scope that it is given here.
     fn offer(&self, fetched: Fetched, generation: u64) -> Offer {
-        let Fetched { content, received, ttl, scope, is_hazardous } = fetched;
+        let (scope, is_hazardous) = (fetched.scope(), fetched.hazards.forbids_keeping());
+        let Fetched { content, freshness: Freshness { received, ttl, .. }, .. } = fetched;
         let (ttl, scope) = match self.keeping.server {
             _ if is_hazardous => (Duration::ZERO, Scope::Private),
             ServerKeeping::Assume { scope, ttl: assumed } if ttl.is_zero() => (assumed, scope),

@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
+use http::header::SET_COOKIE;
+use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::cache::Source;
+use super::freshness::{Freshness, Hazards};
 use super::kind::Kind;
 use super::list::List;
 use super::offer::{Ask, Content, Failure, Fetched, Listed, Question};
@@ -52,13 +55,12 @@ impl Said {
     }
 
     fn fetched(&self) -> Fetched {
-        Fetched {
-            content: tools(&self.names),
-            received: Instant::now(),
-            ttl: self.ttl,
-            scope: self.scope,
-            is_hazardous: self.is_hazardous,
+        let freshness = Freshness { received: Instant::now(), ttl: self.ttl, scope: self.scope };
+        let mut headers = HeaderMap::new();
+        if self.is_hazardous {
+            headers.insert(SET_COOKIE, HeaderValue::from_static("a=b"));
         }
+        Fetched { content: tools(&self.names), freshness, hazards: Hazards::of(&headers, &[]) }
     }
 }
 
@@ -119,7 +121,7 @@ pub fn tools(names: &[impl AsRef<str>]) -> Content {
 /// A list of these items, all lawful.
 pub fn list(kind: Kind, items: &[Value]) -> List {
     let page = Bytes::from(json!({ kind.member(): items }).to_string());
-    List::build(kind, vec![Page::read(kind, &page).unwrap()], None, |_, _| Ok(()))
+    List::build(kind, vec![Page::read(kind, &page, Instant::now()).unwrap()], None, |_, _| Ok(()))
 }
 
 pub fn ask(caller: Option<Caller>) -> Ask {

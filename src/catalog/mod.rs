@@ -1,11 +1,11 @@
 //! What each server offers, to whom, until when, and all of it as one.
 //!
 //! ```text
-//! kind, page, walk ──► item ──► list (one server's, whole) ──► view (all servers', under public names)
-//!              schemas ──┘ ▲                  │                 ▲
-//!                       omission               ▼                 │
-//!             variants ──► cache (fresh, stale, fetched once) ──► merged
-//!                           └── flights, store    names, cursor ──┘
+//! kind, page, walk ──► item, reading ──► list (one server's, whole) ──► view (all servers', under public names)
+//!           freshness     schemas ──┘          │                          ▲
+//!                       omission               ▼                          │
+//!           variants ──► cache (fresh, stale, fetched once) ──────────► merged
+//!                          └── flights, store              names, cursor ──┘
 //! rules: what calls are judged by, with a lifetime of their own
 //! ```
 //!
@@ -17,6 +17,7 @@ pub mod cursor;
 #[cfg(test)]
 mod fake;
 mod flights;
+pub mod freshness;
 
 pub mod item;
 pub mod kind;
@@ -26,6 +27,7 @@ pub mod names;
 pub mod offer;
 pub mod omission;
 pub mod page;
+pub mod reading;
 mod rules;
 pub mod schemas;
 pub mod store;

@@ -9,6 +9,7 @@ use http::HeaderMap;
 use tokio::time::Instant;
 
 use super::about::About;
+use super::freshness::{Freshness, Hazards};
 use super::kind::Kind;
 use super::list::List;
 use super::rules::{Caller, Tools};
@@ -63,12 +64,15 @@ pub struct Listed {
 #[derive(Clone, Debug)]
 pub struct Fetched {
     pub content: Content,
-    pub received: Instant,
-    /// Bounded already; counted from `received`.
-    pub ttl: Duration,
-    pub scope: Scope,
-    /// What came with it forbids that anyone else, or anyone later, gets it (a `Set-Cookie`).
-    pub is_hazardous: bool,
+    pub freshness: Freshness,
+    pub hazards: Hazards,
+}
+
+impl Fetched {
+    /// To whom it may be given, whatever it claims.
+    pub fn scope(&self) -> Scope {
+        self.hazards.narrowed(self.freshness.scope)
+    }
 }
 
 /// An answer, and until when it holds for whom.

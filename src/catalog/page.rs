@@ -3,14 +3,13 @@
 //! Items stay raw bytes of the answer: nothing is copied, nothing is parsed twice. Must never take a page for whole that
 //! could be read in two ways.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
+use super::freshness::Freshness;
 use super::kind::Kind;
-use crate::protocol::Scope;
 
 /// The result of one list request.
 #[derive(Debug)]
@@ -19,9 +18,7 @@ pub struct Page {
     pub items: Vec<Bytes>,
     /// Any string, the empty one included; only its absence ends the list.
     pub next_cursor: Option<String>,
-    /// 0 where nothing lawful is said ("server/utilities/caching").
-    pub ttl: Duration,
-    pub scope: Scope,
+    pub freshness: Freshness,
     /// The result's own `_meta`, as it was written.
     pub meta: Option<Bytes>,
 }
@@ -64,7 +61,7 @@ struct Raw<'r> {
 
 impl Page {
     /// Reads the `result` of one response.
-    pub fn read(kind: Kind, result: &Bytes) -> Result<Self, PageError> {
+    pub fn read(kind: Kind, result: &Bytes, received: Instant) -> Result<Self, PageError> {
         let raw: Raw<'_> = serde_json::from_slice(result).map_err(|error| PageError::Unreadable(error.to_string()))?;
         if let Some(other) = raw.result_type.and_then(text).filter(|kind| kind != "complete") {
             return Err(PageError::Incomplete(crate::protocol::quote(&other)));
@@ -84,8 +81,7 @@ impl Page {
         Ok(Self {
             items: items.ok_or(PageError::NoItems(kind.member()))?.into_iter().map(slice).collect(),
             next_cursor,
-            ttl: raw.ttl_ms.map_or(Duration::ZERO, |ttl| ttl_of(ttl.get())),
-            scope: Scope::parse(raw.scope.and_then(text).as_deref()),
+            freshness: Freshness::claimed(received, raw.ttl_ms, raw.scope),
             meta: raw.meta.filter(|meta| meta.get().starts_with('{') && is_object(meta.get())).map(slice),
         })
     }
@@ -93,15 +89,6 @@ impl Page {
 
 fn text(raw: &RawValue) -> Option<String> {
     serde_json::from_str(raw.get()).ok()
-}
-
-/// Milliseconds; what is no whole number from 0 on counts as 0, what is too large as the largest.
-fn ttl_of(text: &str) -> Duration {
-    match text.parse::<u64>() {
-        Ok(millis) => Duration::from_millis(millis),
-        Err(_) if text.bytes().all(|byte| byte.is_ascii_digit()) => Duration::from_millis(u64::MAX),
-        Err(_) => Duration::ZERO,
-    }
 }
 
 /// An object of which nothing is kept.
@@ -115,9 +102,11 @@ fn is_object(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Scope;
+    use std::time::Duration;
 
     fn read(text: &str) -> Result<Page, PageError> {
-        Page::read(Kind::Tools, &Bytes::copy_from_slice(text.as_bytes()))
+        Page::read(Kind::Tools, &Bytes::copy_from_slice(text.as_bytes()), Instant::now())
     }
 
     #[test]
@@ -126,7 +115,7 @@ mod tests {
         assert_eq!(page.items, [&br#"{"b":1.0, "name":"x"}"#[..], b"{}"]);
         assert_eq!(page.meta.unwrap(), &br#"{"a" : 1}"#[..]);
         assert_eq!(page.next_cursor.as_deref(), Some(""));
-        assert_eq!((page.ttl, page.scope), (Duration::ZERO, Scope::Private));
+        assert_eq!((page.freshness.ttl, page.freshness.scope), (Duration::ZERO, Scope::Private));
     }
 
     #[test]
@@ -142,12 +131,12 @@ mod tests {
             ("99999999999999999999999", u64::MAX),
         ] {
             let page = read(&format!(r#"{{"tools":[],"ttlMs":{ttl},"cacheScope":"public"}}"#)).unwrap();
-            assert_eq!(page.ttl, Duration::from_millis(expected), "{ttl}");
-            assert_eq!(page.scope, Scope::Public);
+            assert_eq!(page.freshness.ttl, Duration::from_millis(expected), "{ttl}");
+            assert_eq!(page.freshness.scope, Scope::Public);
         }
         for scope in ["\"Public\"", "\"private\"", "true", "null", "[\"public\"]"] {
             let page = read(&format!(r#"{{"tools":[],"cacheScope":{scope}}}"#)).unwrap();
-            assert_eq!(page.scope, Scope::Private, "{scope}");
+            assert_eq!(page.freshness.scope, Scope::Private, "{scope}");
         }
     }
 

@@ -25,10 +25,12 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use tokio::time::Instant;
 
+use super::freshness::Freshness;
+use super::offer::Fetched;
 use super::omission::Omission;
 use super::schemas::Schemas;
 use crate::agreement::Plan;
-use crate::protocol::{NamedBy, ToolRules};
+use crate::protocol::{NamedBy, Scope, ToolRules};
 
 /// After a failed fetch the rules count as not to be had for this long.
 const FAILED_FOR: Duration = Duration::from_secs(5);
@@ -168,6 +170,14 @@ struct Asking {
 }
 
 impl RuleSet {
+    /// What a list of tools says of their calls, whoever asked for it; `capabilities` is the digest of the client's.
+    pub fn of(fetched: &Fetched, capabilities: u128) -> Option<Self> {
+        let tools = fetched.content.list()?.tools.clone()?;
+        let Freshness { received, ttl, .. } = fetched.freshness;
+        let is_public = fetched.scope() == Scope::Public;
+        Some(Self { tools, list_ttl: ttl, is_public, fetched: received, capabilities })
+    }
+
     fn age(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.fetched)
     }

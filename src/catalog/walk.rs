@@ -4,15 +4,14 @@
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::freshness::{Freshness, Hazards};
 use super::kind::Kind;
 use super::list::{Cut, MAX_BYTES, MAX_ITEMS};
 use super::page::{Page, PageError};
-use crate::protocol::Scope;
 
 pub const MAX_PAGES: usize = 1_000;
 
@@ -21,17 +20,25 @@ pub const MAX_PAGES: usize = 1_000;
 pub struct Walked {
     pub pages: Vec<Page>,
     pub freshness: Freshness,
+    pub hazards: Hazards,
     pub cut: Option<Cut>,
 }
 
-/// How long a walked list holds, for whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Freshness {
-    /// When the first page came.
+/// What is asked for next.
+#[derive(Debug)]
+pub struct Next {
+    /// `None`: the first page.
+    pub cursor: Option<String>,
+    /// Bytes that the page may have.
+    pub max_bytes: usize,
+}
+
+/// A page that came.
+#[derive(Debug)]
+pub struct Arrived {
+    pub result: Bytes,
     pub received: Instant,
-    /// Until the first of its pages expires, counted from `received`.
-    pub ttl: Duration,
-    pub scope: Scope,
+    pub hazards: Hazards,
 }
 
 /// Why a list could not be walked at all.
@@ -43,84 +50,80 @@ pub enum WalkError<E> {
     Page(#[from] PageError),
 }
 
-/// Walks a list from its first page to its last; `fetch` gets the result of one by its cursor, and when it came.
-pub async fn walk<E, F>(kind: Kind, mut fetch: impl FnMut(Option<String>) -> F) -> Result<Walked, WalkError<E>>
+/// Walks a list from its first page to its last; `fetch` gets one.
+pub async fn walk<E, F>(kind: Kind, mut fetch: impl FnMut(Next) -> F) -> Result<Walked, WalkError<E>>
 where
-    F: Future<Output = Result<(Bytes, Instant), E>>,
+    F: Future<Output = Result<Arrived, E>>,
 {
-    let (result, received) = fetch(None).await.map_err(WalkError::Fetch)?;
-    let mut walk = Walk::begin(Page::read(kind, &result)?, received);
-    walk.bytes += result.len();
-    while let Some(cursor) = walk.next() {
-        let (result, received) = fetch(Some(cursor)).await.map_err(WalkError::Fetch)?;
-        walk.bytes += result.len();
-        walk.add(Page::read(kind, &result)?, received);
+    let first = Next { cursor: None, max_bytes: MAX_BYTES };
+    let mut walk = Walk::begin(kind, &fetch(first).await.map_err(WalkError::Fetch)?)?;
+    while let Some(next) = walk.next() {
+        walk.add(&fetch(next).await.map_err(WalkError::Fetch)?)?;
     }
     Ok(walk.walked)
 }
 
 /// How far a list was walked.
 struct Walk {
+    kind: Kind,
     walked: Walked,
-    next: Option<String>,
+    cursor: Option<String>,
     cursors: HashSet<String>,
     items: usize,
     bytes: usize,
 }
 
 impl Walk {
-    fn begin(first: Page, received: Instant) -> Self {
-        let freshness = Freshness { received, ttl: first.ttl, scope: first.scope };
-        let walked = Walked { pages: Vec::new(), freshness, cut: None };
-        let mut walk = Self { walked, next: None, cursors: HashSet::new(), items: 0, bytes: 0 };
-        walk.add(first, received);
-        walk
+    fn begin(kind: Kind, first: &Arrived) -> Result<Self, PageError> {
+        let bytes = first.result.len();
+        let mut page = Page::read(kind, &first.result, first.received)?;
+        let (items, cursor) = (page.items.len(), page.next_cursor.take());
+        let walked = Walked { freshness: page.freshness, hazards: first.hazards, pages: vec![page], cut: None };
+        Ok(Self { kind, walked, cursor, cursors: HashSet::new(), items, bytes })
     }
 
-    fn add(&mut self, mut page: Page, received: Instant) {
-        self.walked.freshness.narrow(&page, received);
+    fn add(&mut self, arrived: &Arrived) -> Result<(), PageError> {
+        let mut page = Page::read(self.kind, &arrived.result, arrived.received)?;
+        self.bytes += arrived.result.len();
         self.items += page.items.len();
-        self.next = page.next_cursor.take();
+        self.cursor = page.next_cursor.take();
+        self.walked.freshness.narrow(&page.freshness);
+        self.walked.hazards.add(arrived.hazards);
         self.walked.pages.push(page);
+        Ok(())
     }
 
-    /// The cursor of the next page, unless a bound strikes before it.
-    fn next(&mut self) -> Option<String> {
-        let next = self.next.take()?;
+    /// The next page, unless there is none or a bound strikes before it.
+    fn next(&mut self) -> Option<Next> {
+        let cursor = self.cursor.take()?;
         self.walked.cut = match () {
             () if self.walked.pages.len() >= MAX_PAGES => Some(Cut::Pages),
             () if self.items >= MAX_ITEMS => Some(Cut::Items),
             () if self.bytes >= MAX_BYTES => Some(Cut::Bytes),
-            () if !self.cursors.insert(next.clone()) => Some(Cut::Repeats),
+            () if !self.cursors.insert(cursor.clone()) => Some(Cut::Repeats),
             () => None,
         };
-        self.walked.cut.is_none().then_some(next)
-    }
-}
-
-impl Freshness {
-    /// "Each page has its own ttlMs": the one that expires first counts, and the narrowest scope.
-    fn narrow(&mut self, page: &Page, received: Instant) {
-        let left = received.saturating_duration_since(self.received).saturating_add(page.ttl);
-        self.ttl = if page.ttl.is_zero() { Duration::ZERO } else { self.ttl.min(left) };
-        if page.scope == Scope::Private {
-            self.scope = Scope::Private;
-        }
+        let max_bytes = MAX_BYTES.saturating_sub(self.bytes);
+        self.walked.cut.is_none().then_some(Next { cursor: Some(cursor), max_bytes })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Scope;
     use serde_json::{Value, json};
+    use std::time::Duration;
 
     /// Walks pages that lead to each other by their places; each takes a second.
     async fn walked(pages: &[Value]) -> Result<Walked, WalkError<()>> {
-        walk(Kind::Tools, |cursor| {
-            let place = cursor.map_or(0, |cursor| cursor.parse().unwrap_or(0_usize));
+        walk(Kind::Tools, |next| {
+            let place = next.cursor.map_or(0, |cursor| cursor.parse().unwrap_or(0_usize));
             async move {
                 tokio::time::advance(Duration::from_secs(1)).await;
-                pages.get(place).map(|page| (Bytes::from(page.to_string()), Instant::now())).ok_or(())
+                let page = pages.get(place).ok_or(())?;
+                let (result, received) = (Bytes::from(page.to_string()), Instant::now());
+                Ok(Arrived { result, received, hazards: Hazards::default() })
             }
         })
         .await

@@ -175,7 +175,7 @@ async fn take_body(
 ) -> Result<(), Refusal> {
     let mut verifier = Verifier::new(head, decision.plan.clone(), decision.target.new_name.clone());
     let max_bytes =
-        decision.arguments.as_ref().map_or(body::READ_AHEAD, |_| decision.target.server.validation.max_bytes);
+        decision.arguments.as_ref().map_or(body::READ_AHEAD, |_| decision.target.server.reading.validation.max_bytes);
     let ahead = intake::read_up_to(max_bytes, session, &exchange.snapshot, |chunk| verifier.feed(head, chunk)).await;
     exchange.id = verifier.id().map(Into::into);
     let ahead = ahead?;

@@ -41,7 +41,7 @@ pub async fn check(server: &Server, schemas: Arc<Schemas>, body: &[u8]) -> Resul
 /// The refusal of a call that is too large to be checked: it is never let through unchecked. A result needs the
 /// request's id, an error does not.
 pub fn too_large(server: &Server, has_id: bool) -> Refusal {
-    let limit = server.validation.max_bytes;
+    let limit = server.reading.validation.max_bytes;
     if !has_id {
         return Refusal::BodyTooLarge { limit: limit as u64 };
     }

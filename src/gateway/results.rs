@@ -53,7 +53,7 @@ impl ResultWatch {
         if !head.status.is_success() || head.headers.contains_key(CONTENT_ENCODING) {
             return None;
         }
-        let left = target.server.validation.max_bytes;
+        let left = target.server.reading.validation.max_bytes;
         let reader = if is_stream { Reader::Events(Box::new(LastResponse::new(left))) } else { Reader::Object(vec![]) };
         let tool = exchange.head.as_ref()?.name()?.to_owned();
         Some(Self { server: Arc::clone(&target.server), schemas, tool, reader, left })

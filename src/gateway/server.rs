@@ -16,6 +16,7 @@ use crate::catalog::kind::Kind;
 use crate::catalog::merged::{Catalog, Member};
 use crate::catalog::names;
 use crate::catalog::offer::{Ask, Offer, Question};
+use crate::catalog::reading::Reading;
 use crate::catalog::store::Store;
 use crate::catalog::variants::{Admission, Variant};
 use crate::catalog::{Call, Caller, Demands, RuleSet, Rules, Ruling, Settled};
@@ -51,9 +52,8 @@ pub struct Server {
     /// Added to each upstream request: configured headers and the gateway's own credentials.
     pub own_headers: HeaderMap,
     pub rules: Rules,
-    /// Parameters that the configuration declares for all tools.
-    pub declared: Vec<Declared>,
-    pub validation: config::Validation,
+    /// How its lists are read.
+    pub reading: Reading,
     pub metrics: Arc<ServerMetrics>,
     pub omissions: Arc<Omissions>,
     pub list_time: Duration,
@@ -123,8 +123,7 @@ impl Server {
                 is_routed: !config.routes.is_empty(),
                 is_validated: config.validation.arguments,
             }),
-            declared,
-            validation: config.validation,
+            reading: Reading { declared, validation: config.validation },
             omissions: Arc::clone(&surroundings.omissions),
             metrics: surroundings.metrics.server(&config.name, pools.iter().map(|pool| pool.name.as_str())),
             list_time: config.timeouts.list,

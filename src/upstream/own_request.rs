@@ -31,11 +31,10 @@ pub struct OwnRequest<'a> {
     pub max_bytes: usize,
 }
 
-/// A result as it was written, how many bytes the answer took, and the head it came with.
+/// A result as it was written, and the head it came with.
 #[derive(Debug)]
 pub struct OwnAnswer {
     pub result: Bytes,
-    pub bytes: usize,
     pub headers: HeaderMap,
 }
 
@@ -105,7 +104,7 @@ impl OwnClient {
         if session.response_done() {
             self.connector.release_http_session(session, &*peer, peer.options.idle_timeout).await;
         }
-        Ok(OwnAnswer { result: result_of(&message)?, bytes: message.len(), headers })
+        Ok(OwnAnswer { result: result_of(&message)?, headers })
     }
 }
 
