@@ -53,7 +53,11 @@ pub async fn admit(session: &mut Session, exchange: &mut Exchange) -> Result<Adm
         HttpMethod::OPTIONS => return Ok(Admitted::Answer(preflight(session, exchange))),
         _ => return Err(Refusal::Method),
     }
-    authenticate(session, exchange)?;
+    snapshot.policy.authenticate(&session.req_header().headers)?;
+    if snapshot.policy.bearer.is_some() {
+        // It was meant for us; no server must see it, whatever is forwarded to it.
+        session.req_header_mut().remove_header(&AUTHORIZATION);
+    }
     snapshot.policy.check_request(session.req_header())?;
     let head = match Head::read(&session.req_header().headers) {
         Ok(head) => head,
@@ -268,23 +272,6 @@ fn is_metadata(session: &Session, path: &str) -> bool {
 fn preflight(session: &Session, exchange: &Exchange) -> Own {
     let allowed = exchange.cors.as_ref().map(|_| Cors::allowed_headers(&session.req_header().headers));
     Own::Preflight { allowed_headers: allowed }
-}
-
-/// The gateway's own bearer token, where one is configured. Compared as keyed hashes, so that time tells nothing.
-fn authenticate(session: &mut Session, exchange: &Exchange) -> Result<(), Refusal> {
-    let Some(token) = &exchange.snapshot.bearer else { return Ok(()) };
-    let hash = |bytes: &[u8]| exchange.snapshot.keyed_hash(&bytes);
-    let mut all = session.req_header().headers.get_all(AUTHORIZATION).iter();
-    let sent = all.next().filter(|_| all.next().is_none()).map(http::HeaderValue::as_bytes);
-    let sent =
-        sent.and_then(|value| value.split_at_checked(7)).filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
-    match sent {
-        Some((_, sent)) if hash(sent) == hash(token.reveal().as_bytes()) => {}
-        _ => return Err(Refusal::Unauthenticated),
-    }
-    // It was meant for us; no server must see it, whatever is forwarded to it.
-    session.req_header_mut().remove_header(&AUTHORIZATION);
-    Ok(())
 }
 
 /// The socket address of an internet connection.

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE,
-    TRANSFER_ENCODING, VARY,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE,
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING,
 };
-use http::{HeaderName, HeaderValue, StatusCode, Version};
+use http::{StatusCode, Version};
 use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
 use pingora_error::{Error, ErrorType, Result};
@@ -19,7 +18,7 @@ use super::intake;
 use super::results::ResultWatch;
 use crate::agreement::Peek;
 use crate::answers::{Form, Rewriter};
-use crate::policy::Cors;
+use crate::policy::to_client;
 use crate::refusal::Refusal;
 
 /// Bytes of an error's body that are read for its code.
@@ -28,14 +27,6 @@ const ERROR_BODY: usize = 64 * 1024;
 const MAX_INTERIM: u8 = 16;
 /// Seconds for which a browser may remember a preflight.
 const PREFLIGHT_AGE: &str = "600";
-
-/// What servers say that is not theirs to say to this gateway's clients.
-const DROPPED: [&str; 5] = ["set-cookie", "alt-svc", "strict-transport-security", "clear-site-data", "mcp-session-id"];
-
-/// What speaks of one connection alone (RFC 9110, 7.6.1), but for what frames the body.
-const HOP_BY_HOP: [&str; 7] =
-    ["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "te", "trailer", "upgrade"];
-const FRAMING: [&str; 2] = ["transfer-encoding", "content-length"];
 
 /// An answer of the gateway's own that is no refusal.
 #[derive(Debug)]
@@ -139,7 +130,7 @@ fn json_head(status: u16, length: usize) -> Result<ResponseHeader> {
 }
 
 async fn send(session: &mut Session, exchange: &mut Exchange, mut head: ResponseHeader, body: Bytes) -> Result<()> {
-    allow_origin(&mut head, exchange.cors.as_ref())?;
+    to_client::allow_origin(&mut head, exchange.cors.as_ref());
     exchange.answer.status = head.status.as_u16();
     if !session.as_mut().is_body_done() {
         // What is left of the request's body would be taken for the next request.
@@ -150,15 +141,6 @@ async fn send(session: &mut Session, exchange: &mut Exchange, mut head: Response
     if !is_end {
         session.write_response_body(Some(body), true).await?;
     }
-    Ok(())
-}
-
-/// An allowed browser origin may read the answer.
-fn allow_origin(head: &mut ResponseHeader, cors: Option<&Cors>) -> Result<()> {
-    let Some(cors) = cors else { return Ok(()) };
-    head.insert_header(ACCESS_CONTROL_ALLOW_ORIGIN, cors.origin.clone())?;
-    head.insert_header(ACCESS_CONTROL_EXPOSE_HEADERS, "WWW-Authenticate, Retry-After")?;
-    head.append_header(VARY, "Origin")?;
     Ok(())
 }
 
@@ -174,11 +156,11 @@ pub fn relayed_head(session: &Session, head: &mut ResponseHeader, exchange: &mut
             return Err(Error::new(ErrorType::InvalidHTTPHeader).into_up());
         }
     }
-    drop_foreign(head);
-    allow_origin(head, exchange.cors.as_ref())?;
+    to_client::strip(head);
+    to_client::allow_origin(head, exchange.cors.as_ref());
     exchange.answer.rewriter = rewriter(head, exchange)?;
-    if is_event_stream(head) {
-        head.insert_header("X-Accel-Buffering", "no")?;
+    if to_client::is_event_stream(&head.headers) {
+        to_client::forbid_buffering(head);
         // pingora holds back small writes of a body of known length; events must not wait.
         unmeasure(session, head)?;
     } else if exchange.answer.rewriter.is_some() {
@@ -187,7 +169,7 @@ pub fn relayed_head(session: &Session, head: &mut ResponseHeader, exchange: &mut
     exchange.answer.status = head.status.as_u16();
     let is_readable_error = head.status.as_u16() >= 400 && !head.headers.contains_key(CONTENT_ENCODING);
     exchange.answer.error_body = is_readable_error.then(Vec::new);
-    exchange.answer.result_watch = ResultWatch::of(head, is_event_stream(head), exchange);
+    exchange.answer.result_watch = ResultWatch::of(head, to_client::is_event_stream(&head.headers), exchange);
     Ok(())
 }
 
@@ -211,29 +193,8 @@ fn rewriter(head: &ResponseHeader, exchange: &Exchange) -> Result<Option<Rewrite
     if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
         return Err(Error::new(ErrorType::InvalidHTTPHeader).into_up());
     }
-    let form = if is_event_stream(head) { Form::Events } else { Form::Json };
+    let form = if to_client::is_event_stream(&head.headers) { Form::Events } else { Form::Json };
     Ok(Some(Rewriter::new(Arc::clone(prefix), method, form)))
-}
-
-fn drop_foreign(head: &mut ResponseHeader) {
-    let named = head.headers.get_all(CONNECTION).iter().flat_map(|value| value.to_str().unwrap_or_default().split(','));
-    let named: Vec<String> = named.map(|name| name.trim().to_ascii_lowercase()).collect();
-    let is_dropped = |name: &str| {
-        DROPPED.contains(&name)
-            || HOP_BY_HOP.contains(&name)
-            || name.starts_with("access-control-")
-            // What frames the body is pingora's to write anew, whatever the server says of it.
-            || (named.iter().any(|other| other == name) && !FRAMING.contains(&name))
-    };
-    let dropped: Vec<HeaderName> = head.headers.keys().filter(|name| is_dropped(name.as_str())).cloned().collect();
-    for name in dropped {
-        head.remove_header(&name);
-    }
-}
-
-fn is_event_stream(head: &ResponseHeader) -> bool {
-    let kind = head.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    kind.and_then(|kind| kind.get(..17)).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/event-stream"))
 }
 
 /// The body of a server's answer on its way to the client: rewritten where it must be, looked at where it may be.

@@ -79,7 +79,7 @@ pub async fn answer(
         },
         question,
         variant: Variant::of(&meta.capabilities),
-        caller: snapshot.caller_of_all(members, headers),
+        caller: snapshot.callers.caller_of_all(members.iter().map(|server| &server.credentials), headers),
         after: cursor.map(|cursor| read_cursor(question, &cursor)).transpose()?,
     };
     let parties = || members.iter().map(|server| party(snapshot, door, server, headers, &wanted.variant)).collect();
@@ -104,9 +104,12 @@ pub fn party(
     headers: &HeaderMap,
     variant: &Variant,
 ) -> Party<Server> {
-    let credentials = server.forwarded_credentials(headers);
-    let ask =
-        Ask { caller: snapshot.caller(&credentials), credentials: Arc::new(credentials), variant: variant.clone() };
+    let credentials = server.credentials.forwarded(headers);
+    let ask = Ask {
+        caller: snapshot.callers.caller(&credentials),
+        credentials: Arc::new(credentials),
+        variant: variant.clone(),
+    };
     let names = match door {
         Door::Merged => Names::Merged(Arc::clone(&server.prefix)),
         Door::Server(_) => Names::Bare,

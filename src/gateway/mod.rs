@@ -20,6 +20,7 @@ mod connection;
 mod exchange;
 mod failure;
 mod forward;
+mod heads;
 mod intake;
 mod limits;
 mod lists;

@@ -59,8 +59,8 @@ fn count(exchange: &Exchange, outcome: Outcome, total: Duration) {
 fn note_old_rules(session: &Session, exchange: &Exchange) {
     let Some(target) = &exchange.target else { return };
     if exchange.refusal.is_none() && exchange.answer.code == Some(HEADER_MISMATCH) {
-        let credentials = target.server.forwarded_credentials(&session.req_header().headers);
-        let caller = exchange.snapshot.caller(&credentials);
+        let credentials = target.server.credentials.forwarded(&session.req_header().headers);
+        let caller = exchange.snapshot.callers.caller(&credentials);
         target.server.revalidate(&credentials, caller);
     }
 }

@@ -124,8 +124,8 @@ impl Asked {
         headers: &HeaderMap,
     ) -> Result<Self, Refusal> {
         let server = Arc::clone(snapshot.servers.get(index).ok_or(Refusal::Internal)?);
-        let credentials = server.forwarded_credentials(headers);
-        let caller = snapshot.caller(&credentials);
+        let credentials = server.credentials.forwarded(headers);
+        let caller = snapshot.callers.caller(&credentials);
         Ok(Self { server, name, is_renamed: false, door, credentials, caller })
     }
 

@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::HeaderMap;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -21,6 +20,7 @@ use crate::catalog::store::Store;
 use crate::catalog::variants::{Admission, Variant};
 use crate::catalog::{Call, Caller, Demands, RuleSet, Rules, Ruling, Settled};
 use crate::config;
+use crate::policy::Credentials;
 use crate::protocol::{Scope, ToolRules};
 use crate::sockets::answer::Patience;
 use crate::telemetry::{Metrics, ServerMetrics};
@@ -46,11 +46,7 @@ pub struct Server {
     pub has_routes: bool,
     /// Whether it is also served alone.
     pub is_exposed: bool,
-    pub forwards_credentials: bool,
-    /// What identifies a caller, lower case.
-    pub credential_headers: Vec<HeaderName>,
-    /// Added to each upstream request: configured headers and the gateway's own credentials.
-    pub own_headers: HeaderMap,
+    pub credentials: Credentials,
     pub rules: Rules,
     /// How its lists are read.
     pub reading: Reading,
@@ -104,7 +100,7 @@ impl Server {
         }
         let lists = config.routes.iter().position(|route| route.lists);
         let declared: Vec<_> = config.params.iter().map(declared).collect();
-        let own_headers = own_headers(config).ok_or_else(|| fail("a configured header cannot be sent"))?;
+        let credentials = Credentials::of(config).ok_or_else(|| fail("a configured header cannot be sent"))?;
         Ok(Self {
             index,
             name: config.name.clone(),
@@ -114,9 +110,7 @@ impl Server {
             default_pool,
             has_routes: !config.routes.is_empty(),
             is_exposed: config.expose,
-            forwards_credentials: matches!(config.authorization, config::Authorization::Forward),
-            credential_headers: config.credential_headers.clone(),
-            own_headers,
+            credentials,
             rules: Rules::new(Demands {
                 ttl: config.rules_ttl,
                 declared: (!declared.is_empty()).then(|| Plan::for_tool(&ToolRules::default(), &declared)),
@@ -136,19 +130,6 @@ impl Server {
 
     pub fn pool(&self, index: usize) -> Option<&Pool> {
         self.pools.get(index)
-    }
-
-    /// The credentials of `headers` that go to this server: none, unless they are forwarded.
-    pub fn forwarded_credentials(&self, headers: &HeaderMap) -> HeaderMap {
-        let mut forwarded = HeaderMap::new();
-        if self.forwards_credentials {
-            for name in &self.credential_headers {
-                for value in headers.get_all(name) {
-                    forwarded.append(name.clone(), value.clone());
-                }
-            }
-        }
-        forwarded
     }
 
     /// What holds for a call; fetches the server's list where it must.
@@ -265,23 +246,4 @@ fn assumed(scope: config::CacheScope) -> Scope {
 
 fn declared(param: &config::Parameter) -> Declared {
     Declared { header: param.header.clone(), path: param.path.clone() }
-}
-
-fn own_headers(config: &config::Server) -> Option<HeaderMap> {
-    let mut headers = HeaderMap::new();
-    for added in &config.headers {
-        headers.append(added.name.clone(), secret_value(&added.value)?);
-    }
-    if let config::Authorization::Bearer { token, .. } = &config.authorization {
-        let mut value = HeaderValue::from_str(&format!("Bearer {}", token.reveal())).ok()?;
-        value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
-    }
-    Some(headers)
-}
-
-fn secret_value(value: &config::Secret) -> Option<HeaderValue> {
-    let mut value = HeaderValue::from_str(value.reveal()).ok()?;
-    value.set_sensitive(true);
-    Some(value)
 }

@@ -1,24 +1,19 @@
 //! One configuration, compiled: immutable, shared by every request that began under it.
 
-use std::hash::{BuildHasher, Hash, RandomState};
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use http::HeaderMap;
-use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 
 use super::limits::Budget;
 use super::omissions::Omissions;
 use super::server::{Server, Surroundings};
-use crate::catalog::Caller;
 use crate::catalog::merged::Catalog;
 use crate::catalog::store::Store;
 use crate::catalog::view::Naming;
 use crate::config::{self, Config};
-use crate::policy::Policy;
+use crate::policy::{Bearer, Callers, Policy};
 use crate::routing::Table;
 use crate::telemetry::Metrics;
 
@@ -38,14 +33,12 @@ pub struct Snapshot {
     /// False where one server without a prefix is all there is: it speaks for itself.
     pub servers_are_merged: bool,
     pub limits: Limits,
-    pub trusted_proxies: Vec<IpNet>,
-    pub bearer: Option<config::Secret>,
     /// The document at `/.well-known/oauth-protected-resource`, ready to be sent.
     pub protected_resource: Option<String>,
     pub in_flight: Arc<Budget>,
     pub buffered: Arc<Budget>,
     pub metrics: Arc<Metrics>,
-    hashers: [RandomState; 2],
+    pub callers: Callers,
 }
 
 /// The file that a configuration was read from.
@@ -109,8 +102,6 @@ impl Snapshot {
             servers_are_merged: config.servers.len() > 1
                 || config.servers.iter().any(|server| !server.prefix.is_empty()),
             limits: limits(gateway),
-            trusted_proxies: gateway.trusted_proxies.clone(),
-            bearer: gateway.bearer.as_ref().map(|bearer| bearer.token.clone()),
             protected_resource: gateway.protected_resource.as_ref().map(metadata),
             in_flight: Budget::new(gateway.max_in_flight, metrics.in_flight.clone()),
             buffered: Budget::new(
@@ -118,35 +109,8 @@ impl Snapshot {
                 metrics.buffered_bytes.clone(),
             ),
             metrics,
-            hashers: [RandomState::new(), RandomState::new()],
+            callers: Callers::default(),
         })
-    }
-
-    /// Who calls, as far as a server is told: `None` where no credentials go to it.
-    pub fn caller(&self, credentials: &HeaderMap) -> Option<Caller> {
-        let pairs = || credentials.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect::<Vec<_>>();
-        (!credentials.is_empty()).then(|| self.keyed_hash(&pairs()))
-    }
-
-    /// Who calls, as far as any of `servers` is told.
-    pub fn caller_of_all(&self, servers: &[Arc<Server>], headers: &HeaderMap) -> Option<Caller> {
-        let mut sent = Vec::new();
-        for server in servers.iter().filter(|server| server.forwards_credentials) {
-            for name in &server.credential_headers {
-                sent.extend(headers.get_all(name).iter().map(|value| (server.index, name.as_str(), value.as_bytes())));
-            }
-        }
-        (!sent.is_empty()).then(|| self.keyed_hash(&sent))
-    }
-
-    /// 128 bits, with a key that this process alone knows.
-    pub fn keyed_hash(&self, value: &impl Hash) -> u128 {
-        let half = |hasher: &RandomState| u128::from(hasher.hash_one(value));
-        (half(&self.hashers[0]) << 64) | half(&self.hashers[1])
-    }
-
-    pub fn is_trusted(&self, peer: Option<SocketAddr>) -> bool {
-        peer.is_some_and(|peer| self.trusted_proxies.iter().any(|net| net.contains(&peer.ip())))
     }
 }
 
@@ -170,6 +134,8 @@ fn policy(gateway: &config::Gateway) -> Policy {
         loopback_listeners: gateway.loopback_listeners().collect(),
         allowed_origins: gateway.allowed_origins.clone(),
         allowed_hosts: gateway.allowed_hosts.clone(),
+        trusted_proxies: gateway.trusted_proxies.clone(),
+        bearer: gateway.bearer.as_ref().map(|bearer| Bearer::new(bearer.token.clone())),
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use http::HeaderMap;
 use tokio::time::Instant;
 
 use super::server::Server;
@@ -84,14 +83,13 @@ impl Server {
     /// One page, or the one answer.
     async fn page(&self, question: Question, ask: &Ask, next: Next) -> Result<Arrived, Failure> {
         let pool = self.pool(self.lists_pool).ok_or(Failure::Unreachable)?;
-        let mut headers = self.own_headers.clone();
-        headers.extend(HeaderMap::clone(&ask.credentials));
+        let headers = self.credentials.for_own_request(&ask.credentials);
         let mut params = serde_json::Map::new();
         params.extend(next.cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
         let (method, capabilities) = (question.method().label(), ask.variant.capabilities());
         let request = OwnRequest { method, params, capabilities, headers: &headers, max_bytes: next.max_bytes };
         let OwnAnswer { result, headers } = self.ask_in_turn(pool, &request).await.map_err(said)?;
-        Ok(Arrived { result, received: Instant::now(), hazards: Hazards::of(&headers, &self.credential_headers) })
+        Ok(Arrived { result, received: Instant::now(), hazards: Hazards::of(&headers, self.credentials.names()) })
     }
 
     /// Asks the endpoints in turn, each once, until one can be reached.

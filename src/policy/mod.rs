@@ -1,19 +1,33 @@
-//! Who may send what: the guards that need nothing but a request's head.
+//! Who may send what, and which headers go where: the rules that need nothing but a head.
 //!
-//! Pure rules over `http` types. Must never look at a body, and must never let through what two HTTP parsers could
-//! frame differently.
+//! Pure, over `http` types. Must never look at a body, and must never let through what two HTTP parsers could frame
+//! differently.
+//!
+//! | file | rule |
+//! | --- | --- |
+//! | `framing`, `media`, `origin` | what is refused by its head alone |
+//! | [`credentials`] | the gateway's token, a server's credentials, who a caller is |
+//! | [`to_server`] | what of a request goes to its server |
+//! | [`to_client`] | what of an answer goes to its client |
 
+pub mod credentials;
+mod fields;
 mod framing;
 mod media;
 mod origin;
+pub mod to_client;
+pub mod to_server;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST};
 use http::request::Parts;
 
+pub use credentials::{Bearer, Callers, Credentials};
+pub use fields::Fields;
 pub use framing::check as check_framing;
+use ipnet::IpNet;
 pub use origin::Cors;
 
 use crate::refusal::Refusal;
@@ -30,6 +44,10 @@ pub struct Policy {
     pub loopback_listeners: Vec<SocketAddr>,
     pub allowed_origins: Vec<String>,
     pub allowed_hosts: Vec<String>,
+    /// Peers whose word on others is kept.
+    pub trusted_proxies: Vec<IpNet>,
+    /// What clients must send, if anything.
+    pub bearer: Option<Bearer>,
 }
 
 impl Policy {
@@ -40,6 +58,18 @@ impl Policy {
                 listener.ip() == local.ip() && (listener.port() == local.port() || listener.port() == 0)
             })
         })
+    }
+
+    pub fn is_trusted(&self, peer: Option<IpAddr>) -> bool {
+        peer.is_some_and(|peer| self.trusted_proxies.iter().any(|net| net.contains(&peer)))
+    }
+
+    /// The gateway's own token, where one is configured.
+    pub fn authenticate(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        match &self.bearer {
+            Some(bearer) if !bearer.admits(headers) => Err(Refusal::Unauthenticated),
+            _ => Ok(()),
+        }
     }
 
     /// Origin ("Security & Endpoint", 1) and, on a loopback listener, Host.

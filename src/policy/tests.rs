@@ -9,6 +9,8 @@ fn policy() -> Policy {
         loopback_listeners: vec!["127.0.0.1:8080".parse().unwrap()],
         allowed_origins: vec!["https://app.example".into()],
         allowed_hosts: vec!["mcp.internal".into()],
+        trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
+        bearer: None,
     }
 }
 
