@@ -26,6 +26,14 @@ pub enum Question {
 }
 
 impl Question {
+    /// What requests with this method ask.
+    pub fn of(method: Method) -> Option<Self> {
+        match method {
+            Method::Discover => Some(Self::About),
+            method => Kind::of(method).map(Self::List),
+        }
+    }
+
     pub fn method(self) -> Method {
         match self {
             Self::List(kind) => kind.method(),

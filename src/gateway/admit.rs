@@ -14,10 +14,11 @@ use super::intake::{self, Ahead};
 use super::route::{self, Decision};
 use super::{answer::Own, arguments, lists};
 use crate::agreement::{Fault, Peek, Plan, Verifier};
+use crate::catalog::offer::Question;
 use crate::policy::{self, Cors};
-use crate::protocol::{Head, HeadFault, Method, header, method};
+use crate::protocol::{Head, HeadFault, header, method};
 use crate::refusal::{Limit, Refusal};
-use crate::routing::Door;
+use crate::routing::{Destination, Door};
 
 /// The one notification that a client may post.
 const CANCELLED: &str = "notifications/cancelled";
@@ -78,16 +79,15 @@ async fn relay_or_answer(
     if method::is_notification(head.method_text()) {
         return notification(session, exchange, &head).await;
     }
-    // Lists come from the catalog at every door, so that none shows what another leaves out.
-    if let Some(question) = lists::question(&snapshot, door, head.method) {
-        let body = own_body(session, exchange, &head).await?;
-        let headers = &session.req_header().headers;
-        return lists::answer(exchange, (door, question), headers, &body).await.map(Admitted::Answer);
-    }
-    if head.method == Method::Complete && door == Door::Merged {
-        return complete(session, exchange, &head).await;
-    }
-    let asked = route::ask(&snapshot, door, &head, session.req_header()).await;
+    let destination = snapshot.table.destination(door, head.method, head.name());
+    let asked = match destination {
+        Ok(Destination::Gateway) => return answer(session, exchange, door, &head).await,
+        Ok(Destination::Reference) => return complete(session, exchange, &head).await,
+        Ok(Destination::Server(server, bare)) => {
+            route::ask(&snapshot, door, &head, (server, bare), session.req_header()).await
+        }
+        Err(reason) => Err(route::nobody(&head, reason)),
+    };
     let decided = match asked {
         Ok(asked) => {
             exchange.asked = Some(Arc::clone(&asked.server));
@@ -104,6 +104,13 @@ async fn relay_or_answer(
         }
     }
     Ok(Admitted::Relay)
+}
+
+/// What the gateway itself answers for the servers behind the door.
+async fn answer(session: &mut Session, exchange: &mut Exchange, door: Door, head: &Head) -> Result<Admitted, Refusal> {
+    let body = own_body(session, exchange, head).await?;
+    let question = Question::of(head.method).ok_or(Refusal::Internal)?;
+    lists::answer(exchange, (door, question), &session.req_header().headers, &body).await.map(Admitted::Answer)
 }
 
 /// A notification with headers. The one that the TypeScript client posts goes nowhere: closing the stream is the

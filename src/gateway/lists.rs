@@ -20,19 +20,9 @@ use crate::catalog::offer::{Ask, Failure, Question};
 use crate::catalog::omission::LeftOut;
 use crate::catalog::variants::Variant;
 use crate::catalog::view::{Names, Part, View};
-use crate::protocol::{Method, code};
+use crate::protocol::code;
 use crate::refusal::{Limit, Refusal};
 use crate::routing::Door;
-
-/// What the gateway itself answers at this door. A single server without a prefix speaks for itself where no list is
-/// asked for.
-pub fn question(snapshot: &Snapshot, door: Door, method: Method) -> Option<Question> {
-    match (Kind::of(method), method) {
-        (Some(kind), _) => Some(Question::List(kind)),
-        (None, Method::Discover) if door == Door::Merged && snapshot.servers_are_merged => Some(Question::About),
-        _ => None,
-    }
-}
 
 /// What a client's request says besides its method. It was judged already.
 #[derive(Debug, Deserialize)]

@@ -1,5 +1,6 @@
 //! From a request's head to the server, the pool and the plan by which its body is judged.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -15,9 +16,9 @@ use crate::catalog::offer::Ask;
 use crate::catalog::schemas::Schemas;
 use crate::catalog::variants::Variant;
 use crate::catalog::{Call, Caller, Judging, RuleSet, Settled};
-use crate::protocol::{Head, Method, NamedBy};
+use crate::protocol::{Head, Method};
 use crate::refusal::Refusal;
-use crate::routing::{Choice, Door};
+use crate::routing::{Choice, Destination, Door, NoServer};
 
 /// A decided route, as long as the body keeps it.
 #[derive(Debug)]
@@ -44,19 +45,29 @@ pub struct Asked {
     caller: Option<Caller>,
 }
 
-/// Which server takes this request, by its name or, where it has none, by its door.
-pub async fn ask(snapshot: &Snapshot, door: Door, head: &Head, request: &RequestHeader) -> Result<Asked, Refusal> {
-    let (index, name) = match (head.method.named_by(), head.name()) {
-        (Some(NamedBy::Name), Some(name)) => by_name(snapshot, door, name)?,
-        (Some(NamedBy::Uri), Some(uri)) => by_uri(snapshot, door, uri)?,
-        (_, name) => (without_name(snapshot, door, head)?, name.map(str::to_owned)),
-    };
-    let mut asked = Asked::of(snapshot, (door, index), name, &request.headers)?;
+/// The server that takes this request, and what it calls what is asked for.
+pub async fn ask(
+    snapshot: &Snapshot,
+    door: Door,
+    head: &Head,
+    (server, bare): (usize, Cow<'_, str>),
+    request: &RequestHeader,
+) -> Result<Asked, Refusal> {
+    let name = head.name().map(|_| bare.into_owned());
+    let mut asked = Asked::of(snapshot, (door, server), name, &request.headers)?;
     if let (Door::Merged, Some(kind)) = (door, named_in(head.method)) {
         asked.restore(snapshot, kind).await?;
     }
     asked.is_renamed = asked.name.as_deref() != head.name();
     Ok(asked)
+}
+
+/// What a client is told of a request that is for nobody.
+pub fn nobody(head: &Head, reason: NoServer) -> Refusal {
+    match (reason, head.name()) {
+        (NoServer::Nameless, None) => Refusal::NoMethod { method: head.method_text().to_owned() },
+        (_, name) => Refusal::NoServer { name: name.unwrap_or_default().to_owned() },
+    }
 }
 
 /// Where a completion at the merged door goes, and what must change in its body.
@@ -65,11 +76,15 @@ pub async fn complete(
     reference: &Reference,
     request: &RequestHeader,
 ) -> Result<(Target, Option<Edit>), Refusal> {
-    let (index, name) = match reference.to {
-        Referent::Prompt => by_name(snapshot, Door::Merged, &reference.text)?,
-        Referent::Resource => by_uri(snapshot, Door::Merged, &reference.text)?,
+    // A completion for a prompt or a resource goes where a request for it would go.
+    let method = match reference.to {
+        Referent::Prompt => Method::PromptsGet,
+        Referent::Resource => Method::ResourcesRead,
     };
-    let mut asked = Asked::of(snapshot, (Door::Merged, index), name, &request.headers)?;
+    let nobody = || Refusal::NoServer { name: reference.text.clone() };
+    let destination = snapshot.table.destination(Door::Merged, method, Some(&reference.text)).map_err(|_| nobody())?;
+    let Destination::Server(index, name) = destination else { return Err(nobody()) };
+    let mut asked = Asked::of(snapshot, (Door::Merged, index), Some(name.into_owned()), &request.headers)?;
     if reference.to == Referent::Prompt {
         asked.restore(snapshot, Kind::Prompts).await?;
     }
@@ -89,30 +104,6 @@ fn named_in(method: Method) -> Option<Kind> {
         Method::ToolsCall => Some(Kind::Tools),
         Method::PromptsGet => Some(Kind::Prompts),
         _ => None,
-    }
-}
-
-fn by_name(snapshot: &Snapshot, door: Door, name: &str) -> Result<(usize, Option<String>), Refusal> {
-    match snapshot.table.server(door, name) {
-        Ok((index, bare)) => Ok((index, Some(bare.to_owned()))),
-        Err(_) => Err(Refusal::NoServer { name: name.to_owned() }),
-    }
-}
-
-fn by_uri(snapshot: &Snapshot, door: Door, uri: &str) -> Result<(usize, Option<String>), Refusal> {
-    match snapshot.table.server_of_uri(door, uri) {
-        Some((index, bare)) => Ok((index, Some(bare.into_owned()))),
-        None => Err(Refusal::NoServer { name: uri.to_owned() }),
-    }
-}
-
-fn without_name(snapshot: &Snapshot, door: Door, head: &Head) -> Result<usize, Refusal> {
-    match door {
-        Door::Server(index) => Ok(index),
-        Door::Merged => snapshot.unprefixed.ok_or_else(|| match head.name() {
-            Some(name) => Refusal::NoServer { name: name.to_owned() },
-            None => Refusal::NoMethod { method: head.method_text().to_owned() },
-        }),
     }
 }
 

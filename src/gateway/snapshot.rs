@@ -28,10 +28,6 @@ pub struct Snapshot {
     /// What the servers offer, as far as it is kept.
     pub catalog: Catalog,
     pub omissions: Arc<Omissions>,
-    /// The server that takes what no prefix claims, lists and unknown methods included.
-    pub unprefixed: Option<usize>,
-    /// False where one server without a prefix is all there is: it speaks for itself.
-    pub servers_are_merged: bool,
     pub limits: Limits,
     /// The document at `/.well-known/oauth-protected-resource`, ready to be sent.
     pub protected_resource: Option<String>,
@@ -98,9 +94,6 @@ impl Snapshot {
             servers: servers.collect::<Result<_, _>>()?,
             catalog: Catalog::new(store, naming, page_size, config.cache.partial_ttl),
             omissions,
-            unprefixed: config.servers.iter().position(|server| server.prefix.is_empty()),
-            servers_are_merged: config.servers.len() > 1
-                || config.servers.iter().any(|server| !server.prefix.is_empty()),
             limits: limits(gateway),
             protected_resource: gateway.protected_resource.as_ref().map(metadata),
             in_flight: Budget::new(gateway.max_in_flight, metrics.in_flight.clone()),

@@ -79,12 +79,13 @@ impl Method {
         }
     }
 
+    pub fn is_list(self) -> bool {
+        matches!(self, Self::ToolsList | Self::PromptsList | Self::ResourcesList | Self::ResourceTemplatesList)
+    }
+
     /// Whether its results may be kept and given again ("server/utilities/caching"), and are here. `resources/read` is not.
     pub fn is_kept(self) -> bool {
-        matches!(
-            self,
-            Self::ToolsList | Self::PromptsList | Self::ResourcesList | Self::ResourceTemplatesList | Self::Discover
-        )
+        self.is_list() || self == Self::Discover
     }
 
     pub fn named_by(self) -> Option<NamedBy> {

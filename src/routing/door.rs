@@ -48,6 +48,8 @@ pub struct Table {
     /// Never the empty prefix.
     by_prefix: HashMap<String, usize>,
     unprefixed: Option<usize>,
+    /// Whether there is more behind the merged door than one server without a prefix.
+    merges: bool,
     /// URIs that belong to a server as they are.
     passing: Vec<(Pattern, usize)>,
     /// Only the servers that are served alone.
@@ -64,6 +66,7 @@ impl Table {
             mount: config.gateway.path.trim_end_matches('/').to_owned(),
             by_prefix: prefixed.map(|(index, server)| (server.prefix.clone(), index)).collect(),
             unprefixed: servers().find(|(_, server)| server.prefix.is_empty()).map(|(index, _)| index),
+            merges: config.servers.len() != 1 || config.servers.iter().any(|server| !server.prefix.is_empty()),
             passing: servers()
                 .flat_map(|(index, server)| passing(server).map(move |pattern| (pattern, index)))
                 .collect(),
@@ -127,6 +130,10 @@ impl Table {
 
     pub(super) fn unprefixed(&self) -> Option<usize> {
         self.unprefixed
+    }
+
+    pub(super) fn merges(&self) -> bool {
+        self.merges
     }
 
     pub(super) fn mount(&self) -> &str {

@@ -2,14 +2,14 @@
 //!
 //! Goes over the configuration step by step, apart from the compiled tables, and is tested to come to the same end.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
 
 use crate::config::{Condition, Config, Route, Server};
-use crate::protocol::{Method, NamedBy};
+use crate::protocol::Method;
 
+use super::destination::Destination;
 use super::door::{Door, NoServer, Table};
 #[cfg(test)]
 use super::routes::Choice;
@@ -18,7 +18,7 @@ use super::routes::Choice;
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     pub door: Door,
-    /// `tools/call` is routed by parameters; every other method goes where lists go.
+    /// `tools/call` is routed by parameters; every other method that a server answers goes where lists go.
     pub method: &'a str,
     pub name: &'a str,
     /// Names (the part after `Mcp-Param-`) and decoded values.
@@ -51,6 +51,10 @@ pub enum ServerStep {
     Unprefixed { server: String, bare: String },
     /// The request came in by the server's own path.
     Door { server: String, bare: String },
+    /// The gateway answers, for all servers behind the door.
+    Gateway,
+    /// What the body's `ref` names decides.
+    Reference,
     /// Nobody's name.
     None { reason: String, prefixes: Vec<String> },
 }
@@ -83,11 +87,18 @@ pub enum Pool {
 impl Table {
     /// Where a request would go in the configuration that this table was compiled from.
     pub fn explain(&self, config: &Config, asked: &Asked<'_>) -> Explanation {
-        let found = self.find(asked);
-        let server = found.as_ref().ok().and_then(|(index, _)| config.servers.get(*index));
-        let (routes, pool) = match server {
-            Some(server) => routes_and_pool(server, asked),
-            None => (Vec::new(), Pool::None { why: nobody(asked) }),
+        let found = self.destination(asked.door, Method::parse(asked.method), Some(asked.name));
+        let server = match &found {
+            Ok(Destination::Server(index, _)) => config.servers.get(*index),
+            _ => None,
+        };
+        let (routes, pool) = match (&found, server) {
+            (Ok(Destination::Server(_, bare)), Some(server)) if is_hidden(server, asked, bare) => {
+                let why = "the server's `tools` hide it: error -32602".to_owned();
+                (Vec::new(), Pool::None { why })
+            }
+            (_, Some(server)) => routes_and_pool(server, asked),
+            (found, None) => (Vec::new(), Pool::None { why: nobody(found, asked) }),
         };
         Explanation {
             method: asked.method.to_owned(),
@@ -98,20 +109,6 @@ impl Table {
             endpoints: server.map(|server| endpoints(server, &pool)).unwrap_or_default(),
             routes,
             pool,
-        }
-    }
-
-    /// By the name where the method has one, by the URI where it has that, otherwise by the door alone.
-    fn find<'a>(&self, asked: &Asked<'a>) -> Result<(usize, Cow<'a, str>), NoServer> {
-        match (Method::parse(asked.method).named_by(), asked.door) {
-            (Some(NamedBy::Name), door) => {
-                self.server(door, asked.name).map(|(index, bare)| (index, Cow::Borrowed(bare)))
-            }
-            (Some(NamedBy::Uri), door) => self.server_of_uri(door, asked.name).ok_or(NoServer::UnknownUri),
-            (_, Door::Server(index)) => Ok((index, Cow::Borrowed(asked.name))),
-            (_, Door::Merged) => {
-                self.unprefixed().map(|index| (index, Cow::Borrowed(asked.name))).ok_or(NoServer::Nameless)
-            }
         }
     }
 
@@ -127,30 +124,31 @@ impl Table {
 }
 
 /// Why no server gets it, and what the client is told.
-fn nobody(asked: &Asked<'_>) -> String {
-    let method = Method::parse(asked.method);
-    match method {
-        Method::Discover
-        | Method::ToolsList
-        | Method::PromptsList
-        | Method::ResourcesList
-        | Method::ResourceTemplatesList => "the gateway answers for all servers".to_owned(),
-        _ if method.named_by().is_some() => "the name is unknown: error -32602".to_owned(),
-        _ => "a method without a name goes to a server's own endpoint, or to the server without a prefix: error -32601"
-            .to_owned(),
+fn nobody(found: &Result<Destination<'_>, NoServer>, asked: &Asked<'_>) -> String {
+    match found {
+        Ok(Destination::Gateway) => "none is chosen: the answer is put together from what the servers last said",
+        Ok(Destination::Reference) => "the one of the server that `ref` names",
+        _ if Method::parse(asked.method).named_by().is_some() => "the name is unknown: error -32602",
+        _ => "a method without a name goes to a server's own endpoint, or to the server without a prefix: error -32601",
     }
+    .to_owned()
 }
 
-fn server_step(config: &Config, asked: &Asked<'_>, found: Result<(usize, Cow<'_, str>), NoServer>) -> ServerStep {
+fn is_hidden(server: &Server, asked: &Asked<'_>, bare: &str) -> bool {
+    Method::parse(asked.method) == Method::ToolsCall && !server.tools.shows(bare)
+}
+
+fn server_step(config: &Config, asked: &Asked<'_>, found: Result<Destination<'_>, NoServer>) -> ServerStep {
     let (index, bare) = match found {
-        Ok(found) => found,
+        Ok(Destination::Server(index, bare)) => (index, bare.into_owned()),
+        Ok(Destination::Gateway) => return ServerStep::Gateway,
+        Ok(Destination::Reference) => return ServerStep::Reference,
         Err(reason) => {
             let prefixes = config.servers.iter().map(|server| server.prefix.clone());
             let prefixes = prefixes.filter(|prefix| !prefix.is_empty()).collect();
             return ServerStep::None { reason: reason.to_string(), prefixes };
         }
     };
-    let bare = bare.into_owned();
     let server = config.servers.get(index);
     let name = server.map(|server| server.name.clone()).unwrap_or_default();
     let prefix = server.map(|server| server.prefix.clone()).unwrap_or_default();
@@ -277,6 +275,8 @@ impl fmt::Display for ServerStep {
                 write!(f, "`{server}`, which has no prefix and gets what no prefix claims; the name there is `{bare}`")
             }
             Self::Door { server, bare } => write!(f, "`{server}`, by its own path; the name there is `{bare}`"),
+            Self::Gateway => f.write_str("the gateway itself, for the servers behind this path"),
+            Self::Reference => f.write_str("the one whose prompt or resource the body's `ref` names"),
             Self::None { reason, prefixes } => {
                 let prefixes: Vec<String> = prefixes.iter().map(|prefix| format!("`{prefix}`")).collect();
                 write!(f, "none: {reason}; the prefixes are {}", prefixes.join(", "))

@@ -332,6 +332,23 @@ prompts/get `review` at /mcp/sql
   endpoint  http://default/mcp
 ";
     assert_eq!(prompt.to_string(), expected);
+
+    let list = explain(Door::Merged, "tools/list", "");
+    let expected = "\
+tools/list `` at /mcp
+  server    the gateway itself, for the servers behind this path
+  pool      none: none is chosen: the answer is put together from what the servers last said
+";
+    assert_eq!(list.to_string(), expected);
+}
+
+#[test]
+fn a_hidden_tool_goes_nowhere() {
+    let config = config(&format!("{ROUTES}\n[servers.other]\nendpoints = [\"http://o/\"]\ntools.deny = [\"drop_*\"]"));
+    let asked = |method| Asked { door: Door::Merged, method, name: "other__drop_all", params: &[] };
+    let explain = |method| Table::new(&config).explain(&config, &asked(method));
+    assert_eq!(explain("tools/call").pool, Pool::None { why: "the server's `tools` hide it: error -32602".into() });
+    assert!(matches!(explain("prompts/get").pool, Pool::Default { .. }), "prompts are not hidden");
 }
 
 #[test]
