@@ -171,9 +171,15 @@ fn conf(config: &Config) -> ServerConf {
         grace_period_seconds: Some(config.gateway.shutdown_grace.as_secs()),
         graceful_shutdown_timeout_seconds: Some(0),
         // Retries are ours to allow, one for each endpoint.
-        max_retries: 16,
+        max_retries: largest_pool(config),
         ..ServerConf::default()
     }
+}
+
+fn largest_pool(config: &Config) -> usize {
+    let routes = config.servers.iter().flat_map(|server| &server.routes).map(|route| route.endpoints.len());
+    let defaults = config.servers.iter().map(|server| server.endpoints.len());
+    routes.chain(defaults).max().unwrap_or(1)
 }
 
 /// Waits until every listener takes connections.

@@ -15,6 +15,7 @@ use crate::protocol::{Head, Method};
 use crate::refusal::Refusal;
 use crate::sockets::answer::Sending;
 use crate::telemetry::UpstreamOutcome;
+use crate::upstream::{Endpoint, Pool, Way};
 
 /// What pingora carries from phase to phase.
 #[derive(Debug)]
@@ -44,10 +45,8 @@ pub struct Target {
     pub server: Arc<Server>,
     /// Index into the server's pools.
     pub pool: usize,
-    /// Index into the pool's endpoints, once one was picked.
-    pub endpoint: Option<usize>,
-    /// Endpoints that could not be connected.
-    pub failed_connects: usize,
+    /// Through the pool's endpoints.
+    pub way: Way,
     /// What the server calls what is asked for, where that differs from what the client said.
     pub new_name: Option<String>,
     /// Bytes by which the body becomes longer on its way.
@@ -56,6 +55,17 @@ pub struct Target {
     pub uri_prefix: Option<Arc<str>>,
     /// What the tool's results are checked against.
     pub schemas: Option<Arc<Schemas>>,
+}
+
+impl Target {
+    pub fn pool(&self) -> Option<&Pool> {
+        self.server.pool(self.pool)
+    }
+
+    /// The endpoint that was chosen last.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.pool()?.endpoint(self.way.current()?)
+    }
 }
 
 #[derive(Debug, Default)]

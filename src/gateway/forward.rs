@@ -26,8 +26,7 @@ pub const REFUSED: ErrorType = ErrorType::Custom("refused");
 /// The head that the server gets. Runs after pingora took the hop-by-hop headers off.
 pub fn request_head(session: &Session, upstream: &mut RequestHeader, exchange: &mut Exchange) -> Result<()> {
     let target = exchange.target.as_ref().ok_or_else(|| Error::new(ErrorType::InternalError))?;
-    let endpoint = target.server.pool(target.pool).zip(target.endpoint).and_then(|(pool, index)| pool.endpoint(index));
-    let endpoint = endpoint.ok_or_else(|| Error::new(ErrorType::InternalError))?;
+    let endpoint = target.endpoint().ok_or_else(|| Error::new(ErrorType::InternalError))?;
     set_target(upstream, endpoint.path())?;
     to_server::strip(upstream, &target.server.credentials);
     target.server.credentials.apply(upstream, &session.req_header().headers);

@@ -16,6 +16,7 @@ mod admit;
 mod answer;
 mod arguments;
 mod body;
+mod connect;
 mod connection;
 mod exchange;
 mod failure;
@@ -85,20 +86,7 @@ impl ProxyHttp for Gateway {
 
     async fn upstream_peer(&self, _session: &mut Session, exchange: &mut Exchange) -> Result<Box<HttpPeer>> {
         let target = exchange.target.as_mut().ok_or_else(|| Error::new(ErrorType::InternalError))?;
-        let pool = target.server.pool(target.pool).ok_or_else(|| Error::new(ErrorType::InternalError))?;
-        loop {
-            let (index, endpoint) = pool.pick();
-            target.endpoint = Some(index);
-            let error = match endpoint.peer().await {
-                Ok(peer) => return Ok(peer),
-                Err(error) => error,
-            };
-            target.failed_connects += 1;
-            target.server.say_unreachable(target.pool, endpoint.label(), &error);
-            if target.failed_connects >= pool.endpoints().len() {
-                return Err(Error::because(ErrorType::ConnectError, "resolving the endpoint", error).into_up());
-            }
-        }
+        target.peer().await
     }
 
     fn fail_to_connect(
@@ -109,13 +97,9 @@ impl ProxyHttp for Gateway {
         mut error: Box<Error>,
     ) -> Box<Error> {
         if let Some(target) = exchange.target.as_mut() {
-            target.failed_connects += 1;
-            let pool = target.server.pool(target.pool);
-            let endpoint = pool.zip(target.endpoint).and_then(|(pool, index)| pool.endpoint(index));
-            let label = endpoint.map_or("", |endpoint| endpoint.label());
-            target.server.say_unreachable(target.pool, label, error.root_cause());
-            // Nothing was sent: another endpoint may take the request, each once.
-            error.set_retry(target.failed_connects < pool.map_or(0, |pool| pool.endpoints().len()));
+            // Nothing was sent: another endpoint may take the request.
+            let may_retry = target.could_not_connect(error.root_cause());
+            error.set_retry(may_retry);
         }
         error
     }
@@ -130,6 +114,9 @@ impl ProxyHttp for Gateway {
         exchange: &mut Exchange,
     ) -> Result<()> {
         exchange.times.connected = Some(Instant::now());
+        if let Some(target) = &exchange.target {
+            target.connected();
+        }
         exchange.sending = digest.and_then(forward::sending_on);
         Ok(())
     }

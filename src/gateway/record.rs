@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use pingora::proxy::Session;
 use pingora_error::Error;
 
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Target};
 use super::server::Server;
 use crate::protocol::escaped;
 use crate::refusal::Refusal;
@@ -67,8 +67,8 @@ fn note_old_rules(session: &Session, exchange: &Exchange) {
 
 fn line<'a>(session: &'a Session, exchange: &'a Exchange, outcome: Outcome, total: Duration) -> Line<'a> {
     let target = exchange.target.as_ref();
-    let pool = target.and_then(|target| target.server.pool(target.pool));
-    let endpoint = pool.zip(target.and_then(|target| target.endpoint)).and_then(|(pool, index)| pool.endpoint(index));
+    let pool = target.and_then(Target::pool);
+    let endpoint = target.and_then(Target::endpoint);
     let since = |at: Option<Instant>| at.map(|at| at.saturating_duration_since(exchange.started));
     Line {
         time: now(),

@@ -19,6 +19,7 @@ use crate::catalog::{Call, Caller, Judging, RuleSet, Settled};
 use crate::protocol::{Head, Method};
 use crate::refusal::Refusal;
 use crate::routing::{Choice, Destination, Door, NoServer};
+use crate::upstream::Way;
 
 /// A decided route, as long as the body keeps it.
 #[derive(Debug)]
@@ -233,8 +234,7 @@ impl Asked {
         Target {
             server: Arc::clone(&self.server),
             pool,
-            endpoint: None,
-            failed_connects: 0,
+            way: Way::default(),
             new_name: None,
             growth: 0,
             uri_prefix: is_rewritten.then(|| Arc::clone(&self.server.prefix)),

@@ -1,6 +1,6 @@
 //! A configured server at run time: its pools, its rules, its credentials, its metrics.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -55,8 +55,6 @@ pub struct Server {
     pub list_time: Duration,
     pub walks: Semaphore,
     pub client: Arc<OwnClient>,
-    /// When it was last said that an endpoint cannot be reached.
-    said: Mutex<Option<Instant>>,
 }
 
 /// What all servers of a configuration share.
@@ -89,7 +87,7 @@ impl Server {
             let endpoints = urls.iter().map(|url| Endpoint::new(url, timeouts, index as u64));
             let endpoints =
                 endpoints.collect::<Option<Vec<_>>>().ok_or_else(|| fail("an endpoint's host cannot be sent"))?;
-            Pool::new(name.to_owned(), endpoints).ok_or_else(|| fail("a pool is empty"))
+            Pool::new(name.to_owned(), endpoints, timeouts.connect).ok_or_else(|| fail("a pool is empty"))
         };
         let mut pools =
             config.routes.iter().map(|route| pool(&route.name, &route.endpoints)).collect::<Result<Vec<_>, _>>()?;
@@ -121,7 +119,6 @@ impl Server {
             omissions: Arc::clone(&surroundings.omissions),
             metrics: surroundings.metrics.server(&config.name, pools.iter().map(|pool| pool.name.as_str())),
             list_time: config.timeouts.list,
-            said: Mutex::default(),
             walks: Semaphore::new(MAX_WALKS),
             pools,
             client: Arc::clone(&surroundings.client),
@@ -193,16 +190,6 @@ impl Server {
             Some(own) => Restored::To(own),
             None if matches!(got, Got::Failed(_)) => Restored::Unknown,
             None => Restored::NotShortened,
-        }
-    }
-
-    /// Counts an endpoint that cannot be connected, and says why on stderr, at most once a second.
-    pub fn say_unreachable(&self, pool: usize, endpoint: &str, why: &dyn std::fmt::Display) {
-        self.metrics.connect_failure(pool);
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if said.is_none_or(|at: Instant| at.elapsed() >= Duration::from_secs(1)) {
-            *said = Some(Instant::now());
-            log::warn!("server {}: {endpoint} cannot be reached: {why}", self.name);
         }
     }
 }

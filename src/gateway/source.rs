@@ -1,8 +1,11 @@
 //! Where the catalog's answers come from: a server's lists and what it says of itself, fetched within bounds.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures::StreamExt;
 use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
 use tokio::time::Instant;
 
 use super::server::Server;
@@ -14,7 +17,10 @@ use crate::catalog::kind::Kind;
 use crate::catalog::list::MAX_BYTES;
 use crate::catalog::offer::{Ask, Content, Failure, Fetched, Listed, Question};
 use crate::catalog::walk::{self, Arrived, Next, WalkError, Walked};
-use crate::upstream::{OwnAnswer, OwnError, OwnRequest, Pool};
+use crate::upstream::{OwnAnswer, OwnConnection, OwnError, OwnRequest, Way};
+
+/// How long an endpoint may take to be connected before the next one is tried too ("Connection Attempt Delay").
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
 impl Source for Server {
     fn fetch(self: Arc<Self>, question: Question, ask: Ask) -> BoxFuture<'static, Result<Fetched, Failure>> {
@@ -45,7 +51,7 @@ impl Server {
         }
     }
 
-    async fn fetch_about(&self, ask: &Ask) -> Result<Fetched, Failure> {
+    async fn fetch_about(self: &Arc<Self>, ask: &Ask) -> Result<Fetched, Failure> {
         let arrived = self.page(Question::About, ask, Next { cursor: None, max_bytes: MAX_BYTES }).await?;
         let (about, freshness) =
             About::read(&arrived.result, arrived.received).map_err(|error| Failure::BrokeOff(error.to_string()))?;
@@ -81,25 +87,36 @@ impl Server {
     }
 
     /// One page, or the one answer.
-    async fn page(&self, question: Question, ask: &Ask, next: Next) -> Result<Arrived, Failure> {
-        let pool = self.pool(self.lists_pool).ok_or(Failure::Unreachable)?;
+    async fn page(self: &Arc<Self>, question: Question, ask: &Ask, next: Next) -> Result<Arrived, Failure> {
         let headers = self.credentials.for_own_request(&ask.credentials);
         let mut params = serde_json::Map::new();
         params.extend(next.cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
         let (method, capabilities) = (question.method().label(), ask.variant.capabilities());
         let request = OwnRequest { method, params, capabilities, headers: &headers, max_bytes: next.max_bytes };
-        let OwnAnswer { result, headers } = self.ask_in_turn(pool, &request).await.map_err(said)?;
+        let connection = self.connect_for_lists().await.map_err(said)?;
+        let OwnAnswer { result, headers } = self.client.result(connection, &request).await.map_err(said)?;
         Ok(Arrived { result, received: Instant::now(), hazards: Hazards::of(&headers, self.credentials.names()) })
     }
 
-    /// Asks the endpoints in turn, each once, until one can be reached.
-    async fn ask_in_turn(&self, pool: &Pool, request: &OwnRequest<'_>) -> Result<OwnAnswer, OwnError> {
-        let mut tried = 1;
+    /// Connects an endpoint of the pool for lists. Many may wait for this one request: while an endpoint does not take the
+    /// connection, the next one is tried beside it (as RFC 8305 does with addresses).
+    async fn connect_for_lists(self: &Arc<Self>) -> Result<OwnConnection<'_>, OwnError> {
+        let mut way = Way::default();
+        let mut attempts = FuturesUnordered::new();
         loop {
-            let (_, endpoint) = pool.pick();
-            match self.client.result(endpoint, request, self.list_time).await {
-                Err(OwnError::Unreachable) if tried < pool.endpoints().len() => tried += 1,
-                other => return other,
+            if let Some(endpoint) = self.next_endpoint(self.lists_pool, &mut way) {
+                let attempt = way.pass();
+                attempts.push(async { (attempt, self.client.connect(endpoint).await) });
+            } else if attempts.is_empty() {
+                return Err(OwnError::Unreachable);
+            }
+            match tokio::time::timeout(ATTEMPT_DELAY, attempts.next()).await {
+                Ok(Some((attempt, Ok(connection)))) => {
+                    self.endpoint_connected(self.lists_pool, &attempt);
+                    return Ok(connection);
+                }
+                Ok(Some((mut attempt, Err(error)))) => self.endpoint_failed(self.lists_pool, &mut attempt, &error),
+                Ok(None) | Err(_) => {}
             }
         }
     }
@@ -115,7 +132,6 @@ fn failure(error: WalkError<Failure>) -> Failure {
 fn said(error: OwnError) -> Failure {
     match error {
         OwnError::Unreachable => Failure::Unreachable,
-        OwnError::Late(_) => Failure::Silent,
         OwnError::Unauthorized { status, challenge } => Failure::Unauthorized { status, challenge },
         OwnError::Refused { code, message } => Failure::Said { code, message },
         other => Failure::BrokeOff(other.to_string()),

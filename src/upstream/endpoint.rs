@@ -11,6 +11,7 @@ use pingora::upstreams::peer::{H1UpgradePolicy, HttpPeer, HttpUpstreamRequestPol
 use tokio::time::Instant;
 
 use super::connector;
+use super::reach::Reach;
 use crate::config;
 use crate::sockets::answer::Patience;
 
@@ -36,6 +37,7 @@ pub struct Endpoint {
     authority: HeaderValue,
     path: String,
     resolved: ArcSwapOption<Resolved>,
+    pub(super) reach: Reach,
 }
 
 #[derive(Debug)]
@@ -61,6 +63,7 @@ impl Endpoint {
             template,
             path: url.path.clone(),
             resolved: ArcSwapOption::new(resolved),
+            reach: Reach::default(),
         })
     }
 

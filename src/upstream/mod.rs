@@ -6,8 +6,9 @@ mod connector;
 mod endpoint;
 mod own_request;
 mod pool;
+mod reach;
 
 pub use connector::Upstreams;
 pub use endpoint::{Endpoint, Timeouts};
-pub use own_request::{OwnAnswer, OwnClient, OwnError, OwnRequest};
-pub use pool::Pool;
+pub use own_request::{ConnectError, OwnAnswer, OwnClient, OwnConnection, OwnError, OwnRequest};
+pub use pool::{Pool, Way};

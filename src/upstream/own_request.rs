@@ -2,8 +2,6 @@
 //!
 //! Bounded in time and bytes. The answer may be one JSON object or a stream that ends with it.
 
-use std::time::Duration;
-
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -11,6 +9,7 @@ use pingora::connectors::ConnectorOptions;
 use pingora::connectors::http::Connector;
 use pingora::http::RequestHeader;
 use pingora::protocols::http::client::HttpSession;
+use pingora::upstreams::peer::HttpPeer;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -43,8 +42,6 @@ pub struct OwnAnswer {
 pub enum OwnError {
     #[error("the server cannot be reached")]
     Unreachable,
-    #[error("the server did not answer within {0:?}")]
-    Late(Duration),
     #[error("the server answered with HTTP status {0}")]
     Status(u16),
     /// 401 or 403, with its `WWW-Authenticate`.
@@ -59,6 +56,9 @@ pub enum OwnError {
     #[error("the server broke off")]
     BrokeOff,
 }
+
+/// Why an endpoint cannot be connected.
+pub type ConnectError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The gateway as a client of its servers; its connections are its own, beside those of relayed requests.
 pub struct OwnClient {
@@ -81,27 +81,42 @@ impl Default for OwnClient {
     }
 }
 
+/// A connection to an endpoint, for one request.
+pub struct OwnConnection<'e> {
+    session: HttpSession,
+    peer: Box<HttpPeer>,
+    endpoint: &'e Endpoint,
+}
+
+impl std::fmt::Debug for OwnConnection<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OwnConnection").field("endpoint", &self.endpoint.label()).finish_non_exhaustive()
+    }
+}
+
 impl OwnClient {
-    /// Sends one request and reads its result, all within `time`.
-    pub async fn result(
-        &self,
-        endpoint: &Endpoint,
-        request: &OwnRequest<'_>,
-        time: Duration,
-    ) -> Result<OwnAnswer, OwnError> {
-        tokio::time::timeout(time, self.exchange(endpoint, request)).await.unwrap_or(Err(OwnError::Late(time)))
+    /// Connects an endpoint, or takes a connection that was kept. Errors say addresses: they are for the log.
+    pub async fn connect<'e>(&self, endpoint: &'e Endpoint) -> Result<OwnConnection<'e>, ConnectError> {
+        let peer = endpoint.peer().await?;
+        let (session, _) = self.connector.get_http_session(&*peer).await?;
+        Ok(OwnConnection { session, peer, endpoint })
     }
 
-    async fn exchange(&self, endpoint: &Endpoint, request: &OwnRequest<'_>) -> Result<OwnAnswer, OwnError> {
-        let peer = endpoint.peer().await.map_err(|_| OwnError::Unreachable)?;
-        let (mut session, _) = self.connector.get_http_session(&*peer).await.map_err(|_| OwnError::Unreachable)?;
+    /// Sends one request and reads its result. How long that may take is the caller's to bound.
+    pub async fn result(
+        &self,
+        mut connection: OwnConnection<'_>,
+        request: &OwnRequest<'_>,
+    ) -> Result<OwnAnswer, OwnError> {
+        let session = &mut connection.session;
         let body = body(request);
-        let head = head(endpoint, request, body.len()).map_err(|_| OwnError::BrokeOff)?;
-        send(&mut session, head, body).await.map_err(|_| OwnError::BrokeOff)?;
-        let message = receive(&mut session, request.max_bytes).await?;
+        let head = head(connection.endpoint, request, body.len()).map_err(|_| OwnError::BrokeOff)?;
+        send(session, head, body).await.map_err(|_| OwnError::BrokeOff)?;
+        let message = receive(session, request.max_bytes).await?;
         let headers = session.response_header().map(|head| head.headers.clone()).unwrap_or_default();
         // A stream may go on after its response; such a connection is not used again.
         if session.response_done() {
+            let OwnConnection { session, peer, .. } = connection;
             self.connector.release_http_session(session, &*peer, peer.options.idle_timeout).await;
         }
         Ok(OwnAnswer { result: result_of(&message)?, headers })

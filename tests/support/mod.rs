@@ -16,6 +16,7 @@ pub mod recorder;
 pub mod refusal;
 pub mod request;
 pub mod scripted;
+pub mod swallowing;
 pub mod tools;
 pub mod world;
 

@@ -1,8 +1,10 @@
 //! An MCP server whose answers a test writes, and changes while it runs.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -51,6 +53,8 @@ type Script = Arc<dyn Fn(&Asked) -> Reply + Send + Sync>;
 struct Shared {
     script: Mutex<Script>,
     asked: Mutex<Vec<Asked>>,
+    /// The open connections.
+    streams: Mutex<HashMap<RawFd, TcpStream>>,
     stop: AtomicBool,
 }
 
@@ -124,10 +128,19 @@ pub fn tool(name: &str) -> Value {
 
 impl Scripted {
     pub fn start(script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::start_at(([127, 0, 0, 1], 0).into(), script)
+    }
+
+    /// The same at an address that is free again.
+    pub fn start_at(address: SocketAddr, script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
-        let shared =
-            Shared { script: Mutex::new(Arc::new(script)), asked: Mutex::default(), stop: AtomicBool::new(false) };
+        let shared = Shared {
+            script: Mutex::new(Arc::new(script)),
+            asked: Mutex::default(),
+            streams: Mutex::default(),
+            stop: AtomicBool::new(false),
+        };
         let shared = Arc::new(shared);
         let accepting = Arc::clone(&shared);
         std::thread::spawn(move || accept(&listener, &accepting));
@@ -147,6 +160,17 @@ impl Scripted {
         self.answer(move |asked| if asked.method == "tools/list" { page(asked) } else { Reply::no_method() });
     }
 
+    /// Closes the port and every connection.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        // Wakes the accepting thread; that it is gone is no fault.
+        let _ = TcpStream::connect(self.address);
+        for (_, stream) in self.shared.streams.lock().unwrap().drain() {
+            // It may be closed already.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
     /// All requests with this method so far.
     pub fn asked(&self, method: &str) -> Vec<Asked> {
         self.shared.asked.lock().unwrap().iter().filter(|asked| asked.method == method).cloned().collect()
@@ -155,9 +179,7 @@ impl Scripted {
 
 impl Drop for Scripted {
     fn drop(&mut self) {
-        self.shared.stop.store(true, Ordering::SeqCst);
-        // Wakes the accepting thread; that it is gone is no fault.
-        let _ = TcpStream::connect(self.address);
+        self.stop();
     }
 }
 
@@ -167,8 +189,16 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             return;
         }
         let Ok(stream) = stream else { continue };
-        let shared = Arc::clone(shared);
-        std::thread::spawn(move || serve(&shared, stream));
+        let (shared, handle) = (Arc::clone(shared), stream.try_clone().unwrap());
+        let number = handle.as_raw_fd();
+        shared.streams.lock().unwrap().insert(number, handle);
+        std::thread::spawn(move || {
+            serve(&shared, stream);
+            if let Some(stream) = shared.streams.lock().unwrap().remove(&number) {
+                // It may be closed already.
+                let _ = stream.shutdown(Shutdown::Both);
+            }
+        });
     }
 }
 

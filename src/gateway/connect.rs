@@ -1,0 +1,81 @@
+//! A request's way to an endpoint that can be reached, and what is noted of endpoints on it.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use pingora::upstreams::peer::HttpPeer;
+use pingora_error::{Error, ErrorType, Result};
+
+use super::exchange::Target;
+use super::server::Server;
+use crate::upstream::{Endpoint, Way};
+
+impl Server {
+    /// The next endpoint of a way through one of the server's pools; `None` once each was tried. Those that are due for a
+    /// try are tried in the background, so that no request has to wait for what does not answer.
+    pub fn next_endpoint(self: &Arc<Self>, pool: usize, way: &mut Way) -> Option<&Endpoint> {
+        let endpoints = self.pool(pool)?;
+        for index in endpoints.due() {
+            let server = Arc::clone(self);
+            tokio::spawn(async move { server.try_endpoint(pool, Way::to(index)).await });
+        }
+        endpoints.next(way).map(|(_, endpoint)| endpoint)
+    }
+
+    /// Counts an endpoint that could not be connected, and says why when that is news.
+    pub fn endpoint_failed(&self, pool: usize, way: &mut Way, why: &dyn Display) {
+        self.metrics.connect_failure(pool);
+        let Some(pool) = self.pool(pool) else { return };
+        let label = way.current().and_then(|index| pool.endpoint(index)).map_or("", Endpoint::label);
+        if pool.failed(way) {
+            log::warn!("server {}, pool {}: {label} cannot be reached: {why}", self.name, pool.name);
+        }
+    }
+
+    /// Says when an endpoint can be connected again.
+    pub fn endpoint_connected(&self, pool: usize, way: &Way) {
+        let Some(pool) = self.pool(pool).filter(|pool| pool.connected(way)) else { return };
+        let label = way.current().and_then(|index| pool.endpoint(index)).map_or("", Endpoint::label);
+        log::info!("server {}, pool {}: {label} can be reached again", self.name, pool.name);
+    }
+
+    async fn try_endpoint(&self, pool: usize, mut way: Way) {
+        let Some(endpoint) = self.pool(pool).zip(way.current()).and_then(|(pool, index)| pool.endpoint(index)) else {
+            return;
+        };
+        match self.client.connect(endpoint).await {
+            Ok(_) => self.endpoint_connected(pool, &way),
+            Err(error) => self.endpoint_failed(pool, &mut way, &error),
+        }
+    }
+}
+
+impl Target {
+    /// The next endpoint to connect to.
+    pub async fn peer(&mut self) -> Result<Box<HttpPeer>> {
+        let mut last = None;
+        while let Some(endpoint) = self.server.next_endpoint(self.pool, &mut self.way) {
+            match endpoint.peer().await {
+                Ok(peer) => return Ok(peer),
+                Err(error) => {
+                    self.server.endpoint_failed(self.pool, &mut self.way, &error);
+                    last = Some(error);
+                }
+            }
+        }
+        Err(match last {
+            Some(error) => Error::because(ErrorType::ConnectError, "resolving the endpoint", error).into_up(),
+            None => Error::new(ErrorType::ConnectError).into_up(),
+        })
+    }
+
+    /// The endpoint could not be connected; whether there is another one to try.
+    pub fn could_not_connect(&mut self, why: &dyn Display) -> bool {
+        self.server.endpoint_failed(self.pool, &mut self.way, why);
+        self.server.pool(self.pool).is_some_and(|pool| pool.has_more(&self.way))
+    }
+
+    pub fn connected(&self) {
+        self.server.endpoint_connected(self.pool, &self.way);
+    }
+}
