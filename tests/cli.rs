@@ -124,3 +124,55 @@ fn schema_is_a_json_schema() {
     let schema: Value = serde_json::from_str(&out(&signpost(&["schema"]))).unwrap();
     assert!(schema["$schema"].is_string() && schema["properties"]["servers"].is_object());
 }
+
+const VARIABLES: [&str; 4] =
+    ["MCP_SIGNPOST_CONFIG", "MCP_SIGNPOST_LOG", "MCP_SIGNPOST_LOG_STYLE", "MCP_SIGNPOST_LOG_FORMAT"];
+
+fn with_variable(arguments: &[&str], name: &str, value: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-signpost"));
+    command.args(arguments).env_remove("MCP_SIGNPOST_CONFIG").env(name, value).output().unwrap()
+}
+
+#[test]
+fn a_variable_that_is_empty_counts_as_not_set() {
+    for name in VARIABLES {
+        let output = with_variable(&["check", "--config", "config/regions.toml"], name, "");
+        assert!(output.status.success(), "{name}: {}", err(&output));
+    }
+    let output = with_variable(&["check"], "MCP_SIGNPOST_CONFIG", "");
+    assert!(err(&output).contains("no configuration found"), "{}", err(&output));
+}
+
+#[test]
+fn a_variable_that_is_not_understood_is_named_by_every_command() {
+    for (name, value) in [
+        ("MCP_SIGNPOST_LOG", "verbose"),
+        ("MCP_SIGNPOST_LOG", "trce"),
+        ("MCP_SIGNPOST_LOG", "5"),
+        ("MCP_SIGNPOST_LOG_STYLE", "sometimes"),
+        ("MCP_SIGNPOST_LOG_FORMAT", "xml"),
+    ] {
+        for command in ["check", "serve", "route", "tools"] {
+            let output = with_variable(&[command, "--config", "config/regions.toml"], name, value);
+            assert_eq!(output.status.code(), Some(2), "{name}={value} {command}");
+            let said = err(&output);
+            assert!(said.contains(&format!("{name} is '{value}'; write ")) && out(&output).is_empty(), "{said}");
+        }
+    }
+    let output = with_variable(&["check"], "MCP_SIGNPOST_CONFIG", "/nonexistent.toml");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).contains("/nonexistent.toml (named by MCP_SIGNPOST_CONFIG)"), "{}", err(&output));
+}
+
+#[test]
+fn a_level_shows_the_gateways_own_messages_and_not_its_libraries() {
+    let alpha = Recorder::start("alpha");
+    let config = format!("[servers.alpha]\nendpoints = [\"http://{}/mcp\"]\n", alpha.address);
+    with_config(&config, |file| {
+        let output = with_variable(&["tools", "--config", file], "MCP_SIGNPOST_LOG", "trace");
+        assert!(output.status.success(), "{}", err(&output));
+        for library in ["pingora", "tokio", "rustls", "hyper", "mio"] {
+            assert!(!err(&output).to_lowercase().contains(library), "{}", err(&output));
+        }
+    });
+}

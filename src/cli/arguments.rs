@@ -1,5 +1,10 @@
 //! The flags, with an example for each command.
 
+#![allow(
+    clippy::doc_markdown,
+    reason = "these comments are what --help prints, where backticks would stand as they are"
+)]
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -40,8 +45,8 @@ pub enum Command {
 /// Which configuration is meant.
 #[derive(Debug, Args)]
 pub struct File {
-    /// The configuration file [default: ./signpost.toml, then /etc/mcp-signpost/signpost.toml]
-    #[arg(long, value_name = "FILE", env = "MCP_SIGNPOST_CONFIG")]
+    /// The configuration file [env: MCP_SIGNPOST_CONFIG] [default: ./signpost.toml, then /etc/mcp-signpost/signpost.toml]
+    #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
 
@@ -49,9 +54,9 @@ pub struct File {
 pub struct Serve {
     #[command(flatten)]
     pub file: File,
-    /// How each request's line is written
-    #[arg(long, value_enum, env = "MCP_SIGNPOST_LOG_FORMAT", default_value = "json")]
-    pub log_format: LogFormat,
+    /// How each request's line is written [env: MCP_SIGNPOST_LOG_FORMAT] [default: json]
+    #[arg(long, value_enum)]
+    pub log_format: Option<LogFormat>,
 }
 
 #[derive(Debug, Args)]
@@ -102,7 +107,7 @@ pub struct Demo {
     /// Where its admin port listens
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9090")]
     pub admin: std::net::SocketAddr,
-    /// How each request's line is written
-    #[arg(long, value_enum, default_value = "text")]
-    pub log_format: LogFormat,
+    /// How each request's line is written [env: MCP_SIGNPOST_LOG_FORMAT] [default: text]
+    #[arg(long, value_enum)]
+    pub log_format: Option<LogFormat>,
 }

@@ -2,14 +2,15 @@
 
 use super::Status;
 use super::arguments;
+use super::environment::Environment;
 use super::load::load;
 use super::out;
 use crate::config;
 use crate::gateway::Snapshot;
 use crate::telemetry::Metrics;
 
-pub fn run(options: &arguments::Check) -> Status {
-    let (config, source) = match load(&options.file) {
+pub fn run(options: &arguments::Check, environment: &Environment) -> Status {
+    let (config, source) = match load(&options.file, environment) {
         Ok(loaded) => loaded,
         Err(status) => return status,
     };

@@ -4,13 +4,15 @@ use std::fmt::Write as _;
 
 use super::Status;
 use super::arguments;
+use super::environment::Environment;
 use super::out;
 use super::serve::serve;
 use crate::config::{self, Config};
 use crate::demo::{Servers, commands};
 use crate::gateway::Loaded;
+use crate::telemetry::LogFormat;
 
-pub fn run(options: &arguments::Demo) -> Status {
+pub fn run(options: &arguments::Demo, environment: &Environment) -> Status {
     // The servers live on a runtime of their own, as they would in processes of their own.
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() {
         Ok(runtime) => runtime,
@@ -26,7 +28,8 @@ pub fn run(options: &arguments::Demo) -> Status {
         Err(error) => return failed(&error),
     };
     let url = format!("http://{}{}", options.listen, config.gateway.path);
-    let status = serve(&config, Loaded::now(&text), options.log_format, || welcome(&url, options));
+    let log_format = options.log_format.or(environment.log_format).unwrap_or(LogFormat::Text);
+    let status = serve(&config, Loaded::now(&text), log_format, || welcome(&url, options));
     drop(servers);
     runtime.shutdown_background();
     status

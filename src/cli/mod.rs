@@ -7,6 +7,7 @@ mod check;
 #[cfg(feature = "demo")]
 mod demo;
 mod diagnostics;
+mod environment;
 mod load;
 mod out;
 mod route;
@@ -16,6 +17,7 @@ mod tools;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
+use environment::Environment;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,14 +45,21 @@ pub fn run() -> Status {
             return if is_help { Status::Well } else { Status::Unusable };
         }
     };
-    diagnostics::start();
+    let environment = match Environment::read() {
+        Ok(environment) => environment,
+        Err(wrong) => {
+            eprint!("{wrong}");
+            return Status::Unusable;
+        }
+    };
+    diagnostics::start(&environment.levels, environment.style);
     match arguments.command {
-        Command::Serve(options) => serve::run(&options),
-        Command::Check(options) => check::run(&options),
-        Command::Route(options) => route::run(&options),
-        Command::Tools(options) => tools::run(&options),
+        Command::Serve(options) => serve::run(&options, &environment),
+        Command::Check(options) => check::run(&options, &environment),
+        Command::Route(options) => route::run(&options, &environment),
+        Command::Tools(options) => tools::run(&options, &environment),
         #[cfg(feature = "demo")]
-        Command::Demo(options) => demo::run(&options),
+        Command::Demo(options) => demo::run(&options, &environment),
         Command::Schema => check::schema(),
     }
 }

@@ -2,13 +2,14 @@
 
 use super::Status;
 use super::arguments;
+use super::environment::Environment;
 use super::load::load;
 use super::out;
 use crate::config::Config;
 use crate::routing::{Asked, Door, Table};
 
-pub fn run(options: &arguments::Route) -> Status {
-    let (config, _) = match load(&options.file) {
+pub fn run(options: &arguments::Route, environment: &Environment) -> Status {
+    let (config, _) = match load(&options.file, environment) {
         Ok(config) => config,
         Err(status) => return status,
     };

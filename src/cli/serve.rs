@@ -16,6 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::Status;
 use super::arguments;
+use super::environment::Environment;
 use super::load::load;
 use crate::admin::{Admin, Lifecycle};
 use crate::config::Config;
@@ -28,9 +29,12 @@ const UPSTREAM_POOL: usize = 256;
 /// How often a draining process looks whether its last connection has ended.
 const DRAIN_LOOK: Duration = Duration::from_millis(20);
 
-pub fn run(options: &arguments::Serve) -> Status {
-    match load(&options.file) {
-        Ok((config, source)) => serve(&config, source, options.log_format, || ()),
+pub fn run(options: &arguments::Serve, environment: &Environment) -> Status {
+    match load(&options.file, environment) {
+        Ok((config, source)) => {
+            let log_format = options.log_format.or(environment.log_format).unwrap_or(LogFormat::Json);
+            serve(&config, source, log_format, || ())
+        }
         Err(status) => status,
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::Status;
 use super::arguments;
+use super::environment::Environment;
 use super::load::load;
 use super::out;
 use crate::catalog::omission;
@@ -43,8 +44,8 @@ struct LeftOut {
     reason: String,
 }
 
-pub fn run(options: &arguments::Tools) -> Status {
-    let (config, source) = match load(&options.file) {
+pub fn run(options: &arguments::Tools, environment: &Environment) -> Status {
+    let (config, source) = match load(&options.file, environment) {
         Ok(loaded) => loaded,
         Err(status) => return status,
     };
