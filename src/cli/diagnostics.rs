@@ -31,7 +31,7 @@ impl Levels {
             if target.is_empty() || !target.bytes().all(is_target) {
                 return None;
             }
-            levels.push_str(&format!(",{target}={level}"));
+            levels = format!("{levels},{target}={level}");
         }
         Some(Self(levels))
     }
