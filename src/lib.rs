@@ -22,7 +22,7 @@
 //!
 //! | room | what it does |
 //! | --- | --- |
-//! | [`sockets`] | deadlines and manners for pingora's streams |
+//! | [`wire`] | deadlines and manners for pingora's streams |
 //! | [`upstream`] | endpoints, pools, the gateway's own requests |
 //! | [`gateway`] | one request's way from accept to log line, on pingora |
 //! | [`telemetry`] | metrics and the access log |
@@ -45,6 +45,6 @@ pub mod protocol;
 pub mod refusal;
 pub mod routing;
 pub mod scan;
-pub mod sockets;
 pub mod telemetry;
 pub mod upstream;
+pub mod wire;

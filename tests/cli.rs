@@ -112,7 +112,8 @@ fn tools_prints_the_merged_view_and_what_is_missing() {
         let tools = view["tools"].as_array().unwrap();
         let sql = tools.iter().find(|tool| tool["name"] == "alpha__execute_sql").unwrap();
         assert!(sql["params"].as_array().unwrap().contains(&"Region".into()), "{sql}");
-        assert_eq!(view["unavailable"], serde_json::json!(["gone"]));
+        let why = "127.0.0.1:9: 127.0.0.1:9 refused the connection";
+        assert_eq!(view["unavailable"], serde_json::json!([{ "server": "gone", "why": why }]));
         assert_eq!(output.status.code(), Some(1), "a view that lacks a server is no success");
         let words = out(&signpost(&["tools", "--config", file]));
         assert!(words.contains("alpha__execute_sql  (alpha)") && words.contains("unavailable: gone"), "{words}");

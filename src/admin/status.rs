@@ -46,6 +46,8 @@ struct ServerStatus<'s> {
     exposed: bool,
     cache: String,
     pools: Vec<PoolStatus<'s>>,
+    /// Why it gave no list of tools the last time, if it did not.
+    trouble: Option<String>,
     lists: Vec<ListStatus>,
     /// Answers that are kept but not shown here.
     more_lists: usize,
@@ -102,6 +104,7 @@ impl<'s> ServerStatus<'s> {
             exposed: server.is_exposed,
             cache: words(server.member.cache.keeping().server),
             pools: server.pools.iter().map(PoolStatus::of).collect(),
+            trouble: snapshot.trouble(server),
             more_lists: kept.len() - lists.len(),
             lists,
         }

@@ -193,6 +193,11 @@ impl Cache {
         own.or_else(|| self.store.offers.get(&key(Whose::Everyone)))
     }
 
+    /// Why the server did not answer this caller the last time, if it did not.
+    pub fn failure(&self, question: Question, ask: &Ask) -> Option<Arc<Failure>> {
+        self.failures.get(&key(question, ask)).map(|(_, failure)| failure)
+    }
+
     /// Everything that is kept of this server, for operators.
     pub fn all(&self) -> Vec<(OfferKey, Arc<Offer>)> {
         let kept = self.store.offers.iter().filter(|(key, _)| key.cache == self.id);

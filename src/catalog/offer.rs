@@ -96,11 +96,14 @@ pub struct Offer {
     pub is_hazardous: bool,
 }
 
-/// Why a server did not answer. Says nothing of addresses.
+/// Why a server did not answer. What it displays says nothing of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     #[error("the server cannot be reached")]
-    Unreachable,
+    Unreachable {
+        /// Each endpoint that was tried and why it could not be connected, for an operator's eyes.
+        tried: Vec<String>,
+    },
     #[error("the server did not answer in time")]
     Silent,
     #[error("{0}")]
@@ -115,6 +118,14 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The same for an operator, who may see addresses.
+    pub fn for_operator(&self) -> String {
+        match self {
+            Self::Unreachable { tried } if !tried.is_empty() => tried.join("; "),
+            other => other.to_string(),
+        }
+    }
+
     pub fn is_unauthorized(&self) -> bool {
         matches!(self, Self::Unauthorized { .. })
     }

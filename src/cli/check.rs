@@ -1,5 +1,7 @@
 //! `check` and `schema`: what can be said of a configuration without running it.
 
+use std::sync::Arc;
+
 use super::Status;
 use super::arguments;
 use super::environment::Environment;
@@ -16,7 +18,7 @@ pub fn run(options: &arguments::Check, environment: &Environment) -> Status {
     };
     // What `serve` would compile is compiled here too, so that the two never differ.
     let built = Metrics::new().map_err(|error| error.to_string()).and_then(|metrics| {
-        Snapshot::build(&config, std::sync::Arc::new(metrics), source).map_err(|error| error.to_string())
+        Snapshot::build(&config, Arc::new(metrics), &Arc::default(), source).map_err(|error| error.to_string())
     });
     if let Err(error) = built {
         eprintln!("error: {error}");

@@ -22,7 +22,7 @@ use crate::admin::{Admin, Lifecycle};
 use crate::config::Config;
 use crate::gateway::{self, Connections, Gateway, Loaded, Snapshot};
 use crate::telemetry::{AccessLog, LogFormat, Metrics};
-use crate::upstream::Upstreams;
+use crate::wire::{Dials, Upstreams};
 
 /// Idle upstream connections, per thread.
 const UPSTREAM_POOL: usize = 256;
@@ -58,6 +58,7 @@ pub fn serve(config: &Config, source: Loaded, log_format: LogFormat, started: im
 /// Everything that runs.
 struct Process {
     metrics: Arc<Metrics>,
+    dials: Arc<Dials>,
     lifecycle: Lifecycle,
     connections: Connections,
     log: Arc<AccessLog>,
@@ -67,11 +68,14 @@ struct Process {
 impl Process {
     fn build(config: &Config, source: Loaded, log_format: LogFormat) -> Result<Self, Box<dyn std::error::Error>> {
         let metrics = Arc::new(Metrics::new()?);
-        let snapshot = Arc::new(ArcSwap::from_pointee(Snapshot::build(config, Arc::clone(&metrics), source)?));
+        let dials = Arc::new(Dials::default());
+        let snapshot = Snapshot::build(config, Arc::clone(&metrics), &dials, source)?;
+        let snapshot = Arc::new(ArcSwap::from_pointee(snapshot));
         let (log, writer) = AccessLog::stdout(log_format);
         let budget = gateway::Budget::new(config.gateway.max_connections, metrics.connections.clone());
         Ok(Self {
             metrics,
+            dials,
             lifecycle: Lifecycle::default(),
             connections: Connections { budget, snapshot },
             log: Arc::new(log),
@@ -153,8 +157,8 @@ impl Process {
         let mut service = ProxyServiceBuilder::new(conf, gateway)
             .name("gateway")
             .server_options(options)
-            .client_options(pool.clone())
-            .custom(Upstreams::new(pool), gateway::service(self.connections.clone()))
+            .client_options(pool)
+            .custom(Upstreams::new(Arc::clone(&self.dials)), gateway::service(self.connections.clone()))
             .build();
         service.threads = Some(threads(config));
         service

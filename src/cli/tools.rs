@@ -13,7 +13,7 @@ use super::out;
 use crate::catalog::omission;
 use crate::catalog::{Call, Settled};
 use crate::config::Config;
-use crate::gateway::{Loaded, Snapshot};
+use crate::gateway::{Loaded, Server, Snapshot};
 use crate::telemetry::Metrics;
 
 /// Everything that the servers said.
@@ -21,7 +21,7 @@ use crate::telemetry::Metrics;
 struct View {
     tools: Vec<Tool>,
     left_out: Vec<LeftOut>,
-    unavailable: Vec<String>,
+    unavailable: Vec<Unavailable>,
     /// Servers whose list was cut short by a bound.
     cut: Vec<String>,
     /// Why there is no list at all.
@@ -35,6 +35,13 @@ struct Tool {
     server: String,
     /// The headers that its parameters are mirrored in.
     params: Vec<String>,
+}
+
+/// A server that did not give its list.
+#[derive(Debug, Serialize)]
+struct Unavailable {
+    server: String,
+    why: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -61,16 +68,15 @@ pub fn run(options: &arguments::Tools, environment: &Environment) -> Status {
 
 async fn view(config: &Config, source: Loaded) -> Result<View, String> {
     let metrics = Arc::new(Metrics::new().map_err(|error| error.to_string())?);
-    let snapshot = Snapshot::build(config, metrics, source).map_err(|error| error.to_string())?;
+    let snapshot = Snapshot::build(config, metrics, &Arc::default(), source).map_err(|error| error.to_string())?;
     let rendered = match snapshot.merged_tools().await {
         Ok(rendered) => rendered,
         Err(refusal) => {
-            let unavailable = snapshot.servers.iter().map(|server| server.name.clone()).collect();
+            let unavailable = unavailable(&snapshot);
             return Ok(View { unavailable, error: Some(refusal.answer().message), ..View::default() });
         }
     };
-    let mut view =
-        View { unavailable: rendered.unavailable.iter().map(ToString::to_string).collect(), ..View::default() };
+    let mut view = View { unavailable: unavailable(&snapshot), ..View::default() };
     let Some(merged) = &rendered.view else { return Ok(view) };
     for (server, public, own) in merged.items() {
         let params = params(&snapshot, server, own).await;
@@ -79,6 +85,11 @@ async fn view(config: &Config, source: Loaded) -> Result<View, String> {
     view.cut = merged.cut().map(ToString::to_string).collect();
     view.left_out = merged.all_left_out().map(LeftOut::of).collect();
     Ok(view)
+}
+
+fn unavailable(snapshot: &Snapshot) -> Vec<Unavailable> {
+    let why = |server: &Server| Some(Unavailable { server: server.name.clone(), why: snapshot.trouble(server)? });
+    snapshot.servers.iter().filter_map(|server| why(server)).collect()
 }
 
 /// The headers that a tool's parameters are mirrored in; its rules came with the list.
@@ -126,8 +137,8 @@ fn words(view: &View) -> String {
     if let Some(error) = &view.error {
         let _ = writeln!(text, "no list: {error}");
     }
-    for server in &view.unavailable {
-        let _ = writeln!(text, "unavailable: {server} did not give its list");
+    for Unavailable { server, why } in &view.unavailable {
+        let _ = writeln!(text, "unavailable: {server} did not give its list: {why}");
     }
     text
 }

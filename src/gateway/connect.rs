@@ -1,6 +1,5 @@
 //! A request's way to an endpoint that can be reached, and what is noted of endpoints on it.
 
-use std::fmt::Display;
 use std::sync::Arc;
 
 use pingora::upstreams::peer::HttpPeer;
@@ -9,6 +8,7 @@ use pingora_error::{Error, ErrorType, Result};
 use super::exchange::Target;
 use super::server::Server;
 use crate::upstream::{Endpoint, Way};
+use crate::wire::dial::DialError;
 
 impl Server {
     /// The next endpoint of a way through one of the server's pools; `None` once each was tried. Those that are due for a
@@ -23,8 +23,8 @@ impl Server {
     }
 
     /// Counts an endpoint that could not be connected, and says why when that is news.
-    pub fn endpoint_failed(&self, pool: usize, way: &mut Way, why: &dyn Display) {
-        self.metrics.connect_failure(pool);
+    pub fn endpoint_failed(&self, pool: usize, way: &mut Way, why: &DialError) {
+        self.metrics.connect_failure(pool, why.label());
         let Some(pool) = self.pool(pool) else { return };
         let label = way.current().and_then(|index| pool.endpoint(index)).map_or("", Endpoint::label);
         if pool.failed(way) {
@@ -52,25 +52,13 @@ impl Server {
 
 impl Target {
     /// The next endpoint to connect to.
-    pub async fn peer(&mut self) -> Result<Box<HttpPeer>> {
-        let mut last = None;
-        while let Some(endpoint) = self.server.next_endpoint(self.pool, &mut self.way) {
-            match endpoint.peer().await {
-                Ok(peer) => return Ok(peer),
-                Err(error) => {
-                    self.server.endpoint_failed(self.pool, &mut self.way, &error);
-                    last = Some(error);
-                }
-            }
-        }
-        Err(match last {
-            Some(error) => Error::because(ErrorType::ConnectError, "resolving the endpoint", error).into_up(),
-            None => Error::new(ErrorType::ConnectError).into_up(),
-        })
+    pub fn peer(&mut self) -> Result<Box<HttpPeer>> {
+        let endpoint = self.server.next_endpoint(self.pool, &mut self.way);
+        endpoint.map(Endpoint::peer).ok_or_else(|| Error::new(ErrorType::ConnectError).into_up())
     }
 
     /// The endpoint could not be connected; whether there is another one to try.
-    pub fn could_not_connect(&mut self, why: &dyn Display) -> bool {
+    pub fn could_not_connect(&mut self, why: &DialError) -> bool {
         self.server.endpoint_failed(self.pool, &mut self.way, why);
         self.server.pool(self.pool).is_some_and(|pool| pool.has_more(&self.way))
     }

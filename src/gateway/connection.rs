@@ -21,9 +21,9 @@ use super::Gateway;
 use super::limits::Budget;
 use super::snapshot::{Limits, Snapshot};
 use crate::refusal::{Limit, Refusal};
-use crate::sockets::Guarded;
-use crate::sockets::head::{HeadGuard, HeadLimits, HeadSignal, OnRefusal, words};
-use crate::upstream::Upstreams;
+use crate::wire::Guarded;
+use crate::wire::Upstreams;
+use crate::wire::head::{HeadGuard, HeadLimits, HeadSignal, OnRefusal, words};
 
 /// What only the preface of HTTP/2 begins with (RFC 9113, 3.4).
 const PREFACE: &[u8] = b"PRI";

@@ -13,9 +13,9 @@ use crate::catalog::schemas::Schemas;
 use crate::policy::Cors;
 use crate::protocol::{Head, Method};
 use crate::refusal::Refusal;
-use crate::sockets::answer::Sending;
 use crate::telemetry::UpstreamOutcome;
 use crate::upstream::{Endpoint, Pool, Way};
+use crate::wire::answer::Sending;
 
 /// What pingora carries from phase to phase.
 #[derive(Debug)]

@@ -10,8 +10,8 @@ use super::body::Body;
 use super::exchange::Exchange;
 use super::forward::REFUSED;
 use crate::refusal::Refusal;
-use crate::sockets::answer::Late;
 use crate::telemetry::UpstreamOutcome;
+use crate::wire::answer::Late;
 
 /// Answers a request whose relay failed, if its client can still be answered.
 pub async fn answer(session: &mut Session, error: &Error, exchange: &mut Exchange) -> FailToProxy {
@@ -83,7 +83,7 @@ fn upstream(error: &Error, exchange: &Exchange) -> Refusal {
     }
 }
 
-/// Who was late, if the connection was given up for that ([`crate::sockets::answer`]).
+/// Who was late, if the connection was given up for that ([`crate::wire::answer`]).
 fn late(error: &Error) -> Option<Late> {
     let cause = error.root_cause().downcast_ref::<io::Error>()?;
     cause.get_ref()?.downcast_ref::<Late>().copied()

@@ -15,7 +15,7 @@ use crate::answers::Rewriter;
 use crate::policy::{declared_length, to_server};
 use crate::protocol::{header, sentinel};
 use crate::refusal::{Limit, Refusal};
-use crate::sockets::answer::Sending;
+use crate::wire::answer::Sending;
 
 /// How many times as long as a small body a large one may take in all.
 const LARGE_BODY: u32 = 10;

@@ -166,6 +166,13 @@ impl Snapshot {
         }
     }
 
+    /// Why a server gave no list of tools the last time, for an operator; `None` if it did.
+    pub fn trouble(&self, server: &Server) -> Option<String> {
+        let ask = Ask { caller: None, credentials: Arc::default(), variant: Variant::own() };
+        let failure = server.member.cache.failure(Question::List(Kind::Tools), &ask)?;
+        Some(failure.for_operator())
+    }
+
     /// What the merged endpoint leaves out of a server's list besides what the list itself does.
     pub fn left_out_of(&self, server: &Server, list: &Arc<List>) -> Vec<LeftOut> {
         let part = Part {

@@ -47,6 +47,7 @@ use pingora::upstreams::peer::HttpPeer;
 use pingora_error::{Error, ErrorType, Result};
 
 use crate::telemetry::AccessLog;
+use crate::wire::dial::DialError;
 pub use connection::{Connections, service};
 pub use exchange::Exchange;
 pub use limits::Budget;
@@ -86,7 +87,7 @@ impl ProxyHttp for Gateway {
 
     async fn upstream_peer(&self, _session: &mut Session, exchange: &mut Exchange) -> Result<Box<HttpPeer>> {
         let target = exchange.target.as_mut().ok_or_else(|| Error::new(ErrorType::InternalError))?;
-        target.peer().await
+        target.peer()
     }
 
     fn fail_to_connect(
@@ -98,7 +99,7 @@ impl ProxyHttp for Gateway {
     ) -> Box<Error> {
         if let Some(target) = exchange.target.as_mut() {
             // Nothing was sent: another endpoint may take the request.
-            let may_retry = target.could_not_connect(error.root_cause());
+            let may_retry = target.could_not_connect(&DialError::of(&error));
             error.set_retry(may_retry);
         }
         error

@@ -22,9 +22,9 @@ use crate::catalog::{Call, Caller, Demands, RuleSet, Rules, Ruling, Settled};
 use crate::config;
 use crate::policy::Credentials;
 use crate::protocol::{Scope, ToolRules};
-use crate::sockets::answer::Patience;
 use crate::telemetry::{Metrics, ServerMetrics};
-use crate::upstream::{Endpoint, OwnClient, Pool, Timeouts};
+use crate::upstream::{Endpoint, OwnClient, Pool, Timeouts, Wiring};
+use crate::wire::answer::Patience;
 
 /// Lists that are walked at once.
 const MAX_WALKS: usize = 8;
@@ -62,6 +62,7 @@ pub struct Server {
 pub struct Surroundings {
     pub metrics: Arc<Metrics>,
     pub client: Arc<OwnClient>,
+    pub wiring: Wiring,
     pub body_time: Duration,
     pub store: Arc<Store>,
     pub cache: config::Cache,
@@ -84,7 +85,7 @@ impl Server {
             Patience { response: config.timeouts.response, idle: config.timeouts.idle, body: surroundings.body_time };
         let timeouts = Timeouts { connect: config.timeouts.connect, patience };
         let pool = |name: &str, urls: &[config::Endpoint]| {
-            let endpoints = urls.iter().map(|url| Endpoint::new(url, timeouts, index as u64));
+            let endpoints = urls.iter().map(|url| Endpoint::new(url, timeouts, &surroundings.wiring));
             let endpoints =
                 endpoints.collect::<Option<Vec<_>>>().ok_or_else(|| fail("an endpoint's host cannot be sent"))?;
             Pool::new(name.to_owned(), endpoints, timeouts.connect).ok_or_else(|| fail("a pool is empty"))

@@ -16,6 +16,9 @@ use crate::config::{self, Config};
 use crate::policy::{Bearer, Callers, Policy};
 use crate::routing::Table;
 use crate::telemetry::Metrics;
+use crate::upstream::{OwnClient, Wiring};
+use crate::wire::Dials;
+use crate::wire::tls::{RootsError, Tls};
 
 /// Everything that a request needs to know.
 #[derive(Debug)]
@@ -67,10 +70,18 @@ pub struct Limits {
 pub enum BuildError {
     #[error("server {server}: {what}")]
     Server { server: String, what: &'static str },
+    #[error(transparent)]
+    Roots(#[from] RootsError),
 }
 
 impl Snapshot {
-    pub fn build(config: &Config, metrics: Arc<Metrics>, source: Loaded) -> Result<Self, BuildError> {
+    /// `dials` are those of the process; `metrics` too.
+    pub fn build(
+        config: &Config,
+        metrics: Arc<Metrics>,
+        dials: &Arc<Dials>,
+        source: Loaded,
+    ) -> Result<Self, BuildError> {
         let gateway = &config.gateway;
         let table = Arc::new(Table::new(config));
         let naming = Naming { max_name_length: gateway.max_name_length, table: Arc::clone(&table) };
@@ -79,7 +90,8 @@ impl Snapshot {
         let omissions = Arc::new(Omissions::new(Arc::clone(&metrics)));
         let surroundings = Surroundings {
             metrics: Arc::clone(&metrics),
-            client: Arc::default(),
+            client: Arc::new(OwnClient::new(Arc::clone(dials))),
+            wiring: Wiring { dials: Arc::clone(dials), tls: tls(config)? },
             body_time: gateway.timeouts.body,
             store: Arc::clone(&store),
             cache: config.cache.clone(),
@@ -118,6 +130,13 @@ fn metadata(about: &config::ProtectedResource) -> String {
         members.insert("scopes_supported".into(), about.scopes_supported.clone().into());
     }
     document.to_string()
+}
+
+/// What encrypts towards servers, if any does.
+fn tls(config: &Config) -> Result<Option<Tls>, RootsError> {
+    let routes = config.servers.iter().flat_map(|server| &server.routes).flat_map(|route| &route.endpoints);
+    let mut all = config.servers.iter().flat_map(|server| &server.endpoints).chain(routes);
+    all.any(|endpoint| endpoint.scheme == config::Scheme::Https).then(Tls::system).transpose()
 }
 
 fn policy(gateway: &config::Gateway) -> Policy {

@@ -1,11 +1,8 @@
 //! Where the catalog's answers come from: a server's lists and what it says of itself, fetched within bounds.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::StreamExt;
 use futures::future::BoxFuture;
-use futures::stream::FuturesUnordered;
 use tokio::time::Instant;
 
 use super::server::Server;
@@ -18,9 +15,7 @@ use crate::catalog::list::MAX_BYTES;
 use crate::catalog::offer::{Ask, Content, Failure, Fetched, Listed, Question};
 use crate::catalog::walk::{self, Arrived, Next, WalkError, Walked};
 use crate::upstream::{OwnAnswer, OwnConnection, OwnError, OwnRequest, Way};
-
-/// How long an endpoint may take to be connected before the next one is tried too ("Connection Attempt Delay").
-const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
+use crate::wire::dial::staggered;
 
 impl Source for Server {
     fn fetch(self: Arc<Self>, question: Question, ask: Ask) -> BoxFuture<'static, Result<Fetched, Failure>> {
@@ -34,7 +29,8 @@ impl Source for Server {
             if let Err(failure) = &fetched
                 && !failure.is_no_method()
             {
-                log::warn!("{} of server {} cannot be had: {failure}", question.method().label(), self.name);
+                let why = failure.for_operator();
+                log::warn!("{} of server {} cannot be had: {why}", question.method().label(), self.name);
             }
             fetched
         })
@@ -93,32 +89,33 @@ impl Server {
         params.extend(next.cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
         let (method, capabilities) = (question.method().label(), ask.variant.capabilities());
         let request = OwnRequest { method, params, capabilities, headers: &headers, max_bytes: next.max_bytes };
-        let connection = self.connect_for_lists().await.map_err(said)?;
+        let connection = self.connect_for_lists().await?;
         let OwnAnswer { result, headers } = self.client.result(connection, &request).await.map_err(said)?;
         Ok(Arrived { result, received: Instant::now(), hazards: Hazards::of(&headers, self.credentials.names()) })
     }
 
     /// Connects an endpoint of the pool for lists. Many may wait for this one request: while an endpoint does not take the
     /// connection, the next one is tried beside it (as RFC 8305 does with addresses).
-    async fn connect_for_lists(self: &Arc<Self>) -> Result<OwnConnection<'_>, OwnError> {
+    async fn connect_for_lists(self: &Arc<Self>) -> Result<OwnConnection<'_>, Failure> {
+        let mut tried = Vec::new();
         let mut way = Way::default();
-        let mut attempts = FuturesUnordered::new();
-        loop {
-            if let Some(endpoint) = self.next_endpoint(self.lists_pool, &mut way) {
-                let attempt = way.pass();
-                attempts.push(async { (attempt, self.client.connect(endpoint).await) });
-            } else if attempts.is_empty() {
-                return Err(OwnError::Unreachable);
-            }
-            match tokio::time::timeout(ATTEMPT_DELAY, attempts.next()).await {
-                Ok(Some((attempt, Ok(connection)))) => {
-                    self.endpoint_connected(self.lists_pool, &attempt);
-                    return Ok(connection);
+        let attempts = || {
+            let endpoint = self.next_endpoint(self.lists_pool, &mut way)?;
+            let mut attempt = way.pass();
+            Some(async move {
+                match self.client.connect(endpoint).await {
+                    Ok(connection) => {
+                        self.endpoint_connected(self.lists_pool, &attempt);
+                        Ok(connection)
+                    }
+                    Err(error) => {
+                        self.endpoint_failed(self.lists_pool, &mut attempt, &error);
+                        Err(format!("{}: {error}", endpoint.label()))
+                    }
                 }
-                Ok(Some((mut attempt, Err(error)))) => self.endpoint_failed(self.lists_pool, &mut attempt, &error),
-                Ok(None) | Err(_) => {}
-            }
-        }
+            })
+        };
+        staggered(attempts, |why| tried.push(why)).await.ok_or(Failure::Unreachable { tried })
     }
 }
 
@@ -131,7 +128,6 @@ fn failure(error: WalkError<Failure>) -> Failure {
 
 fn said(error: OwnError) -> Failure {
     match error {
-        OwnError::Unreachable => Failure::Unreachable,
         OwnError::Unauthorized { status, challenge } => Failure::Unauthorized { status, challenge },
         OwnError::Refused { code, message } => Failure::Said { code, message },
         other => Failure::BrokeOff(other.to_string()),

@@ -10,6 +10,7 @@ use prometheus::{
 use super::catalog::{CatalogMetrics, ServerCatalogMetrics};
 use crate::protocol::Method;
 use crate::refusal::Refusal;
+use crate::wire::dial::DialError;
 
 /// Advised by OpenTelemetry's conventions for MCP, in seconds.
 const OPERATION_BUCKETS: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
@@ -99,7 +100,7 @@ pub struct ServerMetrics {
     operation: Vec<Histogram>,
     upstream_operation: Vec<Histogram>,
     /// By pool, in the server's order.
-    pools: Vec<([IntCounter; 6], IntCounter)>,
+    pools: Vec<([IntCounter; 6], [IntCounter; 5])>,
     pub unproven: IntCounter,
     pub catalog: ServerCatalogMetrics,
 }
@@ -122,8 +123,8 @@ impl Metrics {
         )?;
         let connect_failures = counter(
             "signpost_upstream_connect_failures_total",
-            "Connections to servers that could not be made",
-            &["server", "pool"],
+            "Connections to servers that could not be made, by reason",
+            &["server", "pool", "reason"],
         )?;
         let unproven = counter(
             "signpost_unproven_requests_total",
@@ -181,7 +182,8 @@ impl Metrics {
         let pool = |pool: &str| {
             let outcomes = UpstreamOutcome::ALL
                 .map(|outcome| self.upstream_requests.with_label_values(&[server, pool, outcome.label()]));
-            (outcomes, self.connect_failures.with_label_values(&[server, pool]))
+            let failures = |reason| self.connect_failures.with_label_values(&[server, pool, reason]);
+            (outcomes, DialError::LABELS.map(failures))
         };
         Arc::new(ServerMetrics {
             requests: by_method(|method| outcomes(&self.requests, method, server)),
@@ -235,9 +237,11 @@ impl ServerMetrics {
         }
     }
 
-    pub fn connect_failure(&self, pool: usize) {
-        if let Some((_, failures)) = self.pools.get(pool) {
-            failures.inc();
+    /// `reason` is one of [`DialError::LABELS`].
+    pub fn connect_failure(&self, pool: usize, reason: &str) {
+        let labels = DialError::LABELS.iter().position(|label| *label == reason);
+        if let Some((index, (_, failures))) = labels.zip(self.pools.get(pool)) {
+            failures[index].inc();
         }
     }
 }
@@ -298,7 +302,7 @@ mod tests {
         }
         server.request(Method::ToolsCall, Outcome::Ok, 0.1);
         server.upstream(Method::ToolsCall, 1, UpstreamOutcome::Silent, 0.1);
-        server.connect_failure(1);
+        server.connect_failure(1, "tls");
         metrics.request_without_server(Method::Other, Outcome::Refused);
         metrics.rejection("host");
         let text = String::from_utf8(metrics.text()).unwrap();
@@ -307,7 +311,7 @@ mod tests {
             "signpost_requests_total{method=\"tools/list\",outcome=\"refused\",server=\"alpha\"} 0",
             "signpost_requests_total{method=\"_OTHER\",outcome=\"refused\",server=\"_none\"} 1",
             "signpost_upstream_requests_total{outcome=\"silent\",pool=\"eu\",server=\"alpha\"} 1",
-            "signpost_upstream_connect_failures_total{pool=\"eu\",server=\"alpha\"} 1",
+            "signpost_upstream_connect_failures_total{pool=\"eu\",reason=\"tls\",server=\"alpha\"} 1",
             "signpost_rejections_total{reason=\"host\"} 1",
             "signpost_rejections_total{reason=\"origin\"} 0",
         ] {

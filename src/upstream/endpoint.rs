@@ -1,25 +1,20 @@
 //! One address of a server.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwapOption;
 use http::HeaderValue;
-use pingora::protocols::ALPN;
 use pingora::upstreams::peer::{H1UpgradePolicy, HttpPeer, HttpUpstreamRequestPolicy};
-use tokio::time::Instant;
 
-use super::connector;
 use super::reach::Reach;
 use crate::config;
-use crate::sockets::answer::Patience;
+use crate::wire::answer::Patience;
+use crate::wire::dial::Dial;
+use crate::wire::tls::Tls;
+use crate::wire::{Dials, Registered};
 
 /// An idle connection is given up before a server would close it under our request: Node closes after 5 s.
 const IDLE_IN_POOL: Duration = Duration::from_secs(4);
-/// How long a resolved name is used before it is looked up again.
-const RESOLVED_FOR: Duration = Duration::from_secs(30);
-const LOOKUP: Duration = Duration::from_secs(5);
 
 /// How long a server may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,41 +23,38 @@ pub struct Timeouts {
     pub patience: Patience,
 }
 
-/// Where requests for a server can be sent. A host name is looked up again as it ages.
+/// What connections of this process are made with.
+#[derive(Clone, Debug)]
+pub struct Wiring {
+    pub dials: Arc<Dials>,
+    /// `None` where no endpoint encrypts.
+    pub tls: Option<Tls>,
+}
+
+/// Where requests for a server can be sent.
 #[derive(Debug)]
 pub struct Endpoint {
-    host: String,
-    port: u16,
     template: HttpPeer,
     authority: HeaderValue,
     path: String,
-    resolved: ArcSwapOption<Resolved>,
+    _registered: Registered,
     pub(super) reach: Reach,
 }
 
-#[derive(Debug)]
-struct Resolved {
-    address: SocketAddr,
-    at: Instant,
-}
-
 impl Endpoint {
-    /// `group` keeps the connections of one server apart from those of any other.
-    pub fn new(url: &config::Endpoint, timeouts: Timeouts, group: u64) -> Option<Self> {
-        let unresolved = SocketAddr::from(([0, 0, 0, 0], url.port));
-        let mut template = HttpPeer::new(unresolved, url.scheme == config::Scheme::Https, url.host.clone());
-        template.group_key = group;
-        set_options(&mut template, timeouts);
-        let fixed = url.host.parse().ok();
-        let resolved =
-            fixed.map(|ip| Arc::new(Resolved { address: SocketAddr::new(ip, url.port), at: Instant::now() }));
+    /// `None` if its host cannot be sent, or if it encrypts and nothing can.
+    pub fn new(url: &config::Endpoint, timeouts: Timeouts, wiring: &Wiring) -> Option<Self> {
+        let tls = match url.scheme {
+            config::Scheme::Http => None,
+            config::Scheme::Https => Some(wiring.tls.clone()?),
+        };
+        let dial = Dial::new(&url.host, url.port, tls, timeouts.connect, timeouts.patience);
+        let registered = wiring.dials.register(dial);
         Some(Self {
             authority: HeaderValue::from_str(&url.authority()).ok()?,
-            host: url.host.clone(),
-            port: url.port,
-            template,
+            template: template(&registered, timeouts),
             path: url.path.clone(),
-            resolved: ArcSwapOption::new(resolved),
+            _registered: registered,
             reach: Reach::default(),
         })
     }
@@ -80,46 +72,21 @@ impl Endpoint {
         &self.path
     }
 
-    /// The peer to connect to. Errors only where the name was never resolved.
-    pub async fn peer(&self) -> std::io::Result<Box<HttpPeer>> {
-        let mut peer = Box::new(self.template.clone());
-        peer._address = pingora::protocols::l4::socket::SocketAddr::Inet(self.address().await?);
-        Ok(peer)
-    }
-
-    async fn address(&self) -> std::io::Result<SocketAddr> {
-        let known = self.resolved.load_full();
-        if let Some(known) = &known {
-            let is_name = self.host.parse::<std::net::IpAddr>().is_err();
-            if !is_name || known.at.elapsed() < RESOLVED_FOR {
-                return Ok(known.address);
-            }
-        }
-        match self.look_up().await {
-            Ok(address) => {
-                self.resolved.store(Some(Arc::new(Resolved { address, at: Instant::now() })));
-                Ok(address)
-            }
-            // A resolver that fails must not take down what still answers at the old address.
-            Err(error) => known.map(|known| known.address).ok_or(error),
-        }
-    }
-
-    async fn look_up(&self) -> std::io::Result<SocketAddr> {
-        let lookup = tokio::net::lookup_host((self.host.as_str(), self.port));
-        let mut found = tokio::time::timeout(LOOKUP, lookup).await??;
-        found.next().ok_or_else(|| std::io::Error::new(std::io::ErrorKind::NotFound, "the name has no address"))
+    /// The peer to connect to.
+    pub fn peer(&self) -> Box<HttpPeer> {
+        Box::new(self.template.clone())
     }
 }
 
-fn set_options(peer: &mut HttpPeer, timeouts: Timeouts) {
+/// pingora connects by the ALPN and keeps connections by the group; the address is nobody's.
+fn template(registered: &Registered, timeouts: Timeouts) -> HttpPeer {
+    let mut peer = HttpPeer::new((std::net::Ipv4Addr::UNSPECIFIED, 0), false, String::new());
+    peer.group_key = registered.number();
     let options = &mut peer.options;
-    options.connection_timeout = Some(timeouts.connect);
-    options.total_connection_timeout = Some(timeouts.connect);
     options.write_timeout = Some(timeouts.patience.response);
     options.idle_timeout = Some(IDLE_IN_POOL);
-    options.alpn = connector::guarded(timeouts.patience);
+    options.alpn = registered.alpn();
     options.http_upstream_request_policy =
         HttpUpstreamRequestPolicy { h1_upgrade: H1UpgradePolicy::Deny, ..HttpUpstreamRequestPolicy::standard() };
-    debug_assert!(matches!(options.alpn, ALPN::Custom(_)));
+    peer
 }

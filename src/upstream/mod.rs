@@ -2,13 +2,11 @@
 //!
 //! Knows addresses and sockets. Must never decide which server a request is for.
 
-mod connector;
 mod endpoint;
 mod own_request;
 mod pool;
 mod reach;
 
-pub use connector::Upstreams;
-pub use endpoint::{Endpoint, Timeouts};
-pub use own_request::{ConnectError, OwnAnswer, OwnClient, OwnConnection, OwnError, OwnRequest};
+pub use endpoint::{Endpoint, Timeouts, Wiring};
+pub use own_request::{OwnAnswer, OwnClient, OwnConnection, OwnError, OwnRequest};
 pub use pool::{Pool, Way};

@@ -2,6 +2,8 @@
 //!
 //! Bounded in time and bytes. The answer may be one JSON object or a stream that ends with it.
 
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -14,9 +16,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Endpoint, Upstreams};
+use super::Endpoint;
 use crate::protocol::sse::LastResponse;
 use crate::protocol::{VERSIONS, header, meta};
+use crate::wire::dial::DialError;
+use crate::wire::{Dials, Upstreams};
 
 /// What is sent: a method of the protocol and its parameters, `_meta` added.
 #[derive(Debug)]
@@ -40,8 +44,8 @@ pub struct OwnAnswer {
 /// Why the gateway's own request got no result. Says nothing of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OwnError {
-    #[error("the server cannot be reached")]
-    Unreachable,
+    #[error("the server answered with HTTP status {0}; is its path right?")]
+    Path(u16),
     #[error("the server answered with HTTP status {0}")]
     Status(u16),
     /// 401 or 403, with its `WWW-Authenticate`.
@@ -57,9 +61,6 @@ pub enum OwnError {
     BrokeOff,
 }
 
-/// Why an endpoint cannot be connected.
-pub type ConnectError = Box<dyn std::error::Error + Send + Sync>;
-
 /// The gateway as a client of its servers; its connections are its own, beside those of relayed requests.
 pub struct OwnClient {
     connector: Connector<Upstreams>,
@@ -73,13 +74,6 @@ impl std::fmt::Debug for OwnClient {
 
 /// Idle connections that the gateway's own requests keep.
 const POOL: usize = 64;
-
-impl Default for OwnClient {
-    fn default() -> Self {
-        let options = ConnectorOptions::new(POOL);
-        Self { connector: Connector::new_custom(Some(options.clone()), Upstreams::new(options)) }
-    }
-}
 
 /// A connection to an endpoint, for one request.
 pub struct OwnConnection<'e> {
@@ -95,10 +89,15 @@ impl std::fmt::Debug for OwnConnection<'_> {
 }
 
 impl OwnClient {
+    pub fn new(dials: Arc<Dials>) -> Self {
+        let options = ConnectorOptions::new(POOL);
+        Self { connector: Connector::new_custom(Some(options), Upstreams::new(dials)) }
+    }
+
     /// Connects an endpoint, or takes a connection that was kept. Errors say addresses: they are for the log.
-    pub async fn connect<'e>(&self, endpoint: &'e Endpoint) -> Result<OwnConnection<'e>, ConnectError> {
-        let peer = endpoint.peer().await?;
-        let (session, _) = self.connector.get_http_session(&*peer).await?;
+    pub async fn connect<'e>(&self, endpoint: &'e Endpoint) -> Result<OwnConnection<'e>, DialError> {
+        let peer = endpoint.peer();
+        let (session, _) = self.connector.get_http_session(&*peer).await.map_err(|error| DialError::of(&error))?;
         Ok(OwnConnection { session, peer, endpoint })
     }
 
@@ -167,7 +166,8 @@ async fn receive(session: &mut HttpSession, max_bytes: usize) -> Result<Bytes, O
     let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let is_stream = kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream");
     if !head.status.is_success() && !kind.contains("json") {
-        return Err(OwnError::Status(status));
+        let is_path = matches!(status, 404 | 405);
+        return Err(if is_path { OwnError::Path(status) } else { OwnError::Status(status) });
     }
     if is_stream { stream(session, max_bytes).await } else { object(session, max_bytes).await }
 }

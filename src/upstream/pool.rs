@@ -118,16 +118,17 @@ fn now() -> u64 {
 mod tests {
     use super::*;
     use crate::config;
-    use crate::sockets::answer::Patience;
-    use crate::upstream::Timeouts;
+    use crate::upstream::{Timeouts, Wiring};
+    use crate::wire::answer::Patience;
 
     fn pool(count: u16) -> Pool {
         let time = Duration::from_secs(1);
         let timeouts = Timeouts { connect: time, patience: Patience { response: time, idle: time, body: time } };
+        let wiring = Wiring { dials: std::sync::Arc::default(), tls: None };
         let urls: Vec<_> = (1..=count).map(|port| format!("http://127.0.0.1:{port}/mcp")).collect();
         let text = format!("servers.a.endpoints = {urls:?}");
         let config = config::parse(&text, "test", &config::Nothing).unwrap();
-        let endpoints = config.servers[0].endpoints.iter().map(|url| Endpoint::new(url, timeouts, 0).unwrap());
+        let endpoints = config.servers[0].endpoints.iter().map(|url| Endpoint::new(url, timeouts, &wiring).unwrap());
         Pool::new("default".into(), endpoints.collect(), time).unwrap()
     }
 

@@ -31,6 +31,8 @@ pub struct Gateway {
 /// What a configuration says besides the two listeners.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
+    /// Variables of its environment.
+    pub variables: Vec<(String, String)>,
     /// Lines of the table `[gateway]`.
     pub gateway: String,
     /// Whole tables.
@@ -41,6 +43,11 @@ impl Setup {
     pub fn gateway(mut self, lines: &str) -> Self {
         self.gateway.push_str(lines);
         self.gateway.push('\n');
+        self
+    }
+
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.into(), value.into()));
         self
     }
 
@@ -102,6 +109,7 @@ impl Gateway {
         let mut child = Command::new(binary())
             .args(["serve", "--config"])
             .arg(&file)
+            .envs(setup.variables.iter().cloned())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -7,6 +7,7 @@
 
 pub mod braces;
 pub mod case;
+pub mod encrypting;
 pub mod gateway;
 pub mod h2c;
 pub mod inbox;

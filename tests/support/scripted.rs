@@ -44,6 +44,8 @@ pub struct Reply {
     pub response: Option<Value>,
     /// Takes the place of the response's result.
     pub raw_result: Option<String>,
+    /// Takes the place of everything.
+    pub html: Option<String>,
     pub after: Duration,
     pub in_events: bool,
 }
@@ -74,6 +76,11 @@ impl Reply {
         Self { raw_result: Some(result), ..Self::response(json!({})) }
     }
 
+    /// What is no answer of the protocol at all.
+    pub fn html(text: &str) -> Self {
+        Self { html: Some(text.to_owned()), ..Self::response(json!({})) }
+    }
+
     pub fn error(code: i64, message: &str) -> Self {
         Self::response(json!({ "error": { "code": code, "message": message } }))
     }
@@ -98,7 +105,15 @@ impl Reply {
     fn response(response: Value) -> Self {
         let after = Duration::ZERO;
         let fields = String::new();
-        Self { status: "200 OK", fields, response: Some(response), raw_result: None, after, in_events: false }
+        Self {
+            status: "200 OK",
+            fields,
+            response: Some(response),
+            raw_result: None,
+            html: None,
+            after,
+            in_events: false,
+        }
     }
 
     pub fn after(self, after: Duration) -> Self {
@@ -247,7 +262,9 @@ fn send(stream: &mut TcpStream, reply: &Reply, id: &Value) -> io::Result<()> {
         Some(result) => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
         None => response.to_string(),
     };
-    let (kind, body) = if reply.in_events {
+    let (kind, body) = if let Some(html) = &reply.html {
+        ("text/html", html.clone())
+    } else if reply.in_events {
         ("text/event-stream", format!("event: message\ndata: {response}\n\n"))
     } else {
         ("application/json", response)

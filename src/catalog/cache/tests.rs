@@ -140,7 +140,7 @@ async fn while_a_server_fails_its_last_answer_serves_for_a_time() {
     let (cache, source) = (cache(), Fake::says(Said::public(&["a"], 60)));
     get(&cache, None, &source).await;
     advance(60).await;
-    source.now(|_| Err(Failure::Unreachable));
+    source.now(|_| Err(Failure::Unreachable { tried: vec![] }));
     assert_eq!(offered(&get(&cache, None, &source).await), (vec!["a"], How::Stale));
     // From then on nobody waits; the server is asked again every few seconds, in the background.
     let asked = source.fetches();
@@ -168,9 +168,9 @@ async fn while_a_server_fails_its_last_answer_serves_for_a_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failure_is_remembered_for_a_few_seconds_by_caller() {
-    let (cache, source) = (cache(), Fake::new(|_| Err(Failure::Unreachable)));
+    let (cache, source) = (cache(), Fake::new(|_| Err(Failure::Unreachable { tried: vec![] })));
     for _ in 0..10 {
-        assert_eq!(failed(get(&cache, None, &source).await), Failure::Unreachable);
+        assert_eq!(failed(get(&cache, None, &source).await), Failure::Unreachable { tried: vec![] });
     }
     assert_eq!(source.fetches(), 1);
     failed(get(&cache, Some(1), &source).await);
@@ -279,7 +279,7 @@ async fn a_revalidation_ages_what_others_share_only_if_something_changed() {
     cache.revalidate(TOOLS, &ask(None), &source).await;
     assert_eq!(offered(&get(&cache, None, &source).await).0, ["b"]);
     // A failed look changes nothing.
-    source.now(|_| Err(Failure::Unreachable));
+    source.now(|_| Err(Failure::Unreachable { tried: vec![] }));
     cache.revalidate(TOOLS, &ask(None), &source).await;
     assert_eq!(offered(&get(&cache, None, &source).await).0, ["b"]);
 }

@@ -150,7 +150,10 @@ async fn one_private_part_makes_the_answer_private_and_leaves_the_others_shared(
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_missing_is_named_and_the_answer_is_short_lived_and_private() {
-    let fleet = Fleet::new(vec![Fake::says(Said::public(&["x"], 60)), Fake::new(|_| Err(Failure::Unreachable))]);
+    let fleet = Fleet::new(vec![
+        Fake::says(Said::public(&["x"], 60)),
+        Fake::new(|_| Err(Failure::Unreachable { tried: vec![] })),
+    ]);
     let answer = fleet.get(Some(1)).await;
     assert_eq!((names(&answer), answer.ttl_ms), (vec!["a__x".to_owned()], 5_000));
     let value = value(&answer);

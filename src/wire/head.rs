@@ -11,8 +11,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::deadline::Deadline;
+use super::guard::{Guard, Objection};
 use super::lines::{Lines, Progress};
-use super::{Guard, Objection};
 use crate::policy::MAX_FIELDS;
 use crate::refusal::Refusal;
 

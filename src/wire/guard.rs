@@ -1,12 +1,4 @@
-//! Sockets with deadlines and manners: what pingora's own streams lack.
-//!
-//! [`Guarded`] wraps any pingora stream and lets a [`Guard`] watch what passes: [`head::HeadGuard`] towards clients,
-//! [`answer::AnswerGuard`] towards servers. It must never change a byte.
-
-pub mod answer;
-mod deadline;
-pub mod head;
-mod lines;
+//! A stream with a guard on it, which watches what passes and ends the connection when it is time.
 
 use std::fmt::Debug;
 use std::io;

@@ -10,7 +10,7 @@ use pingora::http::ResponseHeader;
 use pingora::protocols::raw_connect::ProxyDigest;
 
 use super::deadline::Deadline;
-use super::{Guard, Objection};
+use super::guard::{Guard, Objection};
 
 /// How long each side may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
