@@ -41,6 +41,7 @@ pub mod config;
 pub mod demo;
 pub mod gateway;
 pub mod policy;
+pub mod process;
 pub mod protocol;
 pub mod refusal;
 pub mod routing;

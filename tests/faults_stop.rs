@@ -104,6 +104,55 @@ fn sigint_ends_at_once() {
     assert!(world.beta.wait(&held.token(), SOON, |seen| seen.lost.is_some()));
 }
 
+/// The access-log lines of requests that were cut.
+fn cut_lines(world: &World) -> Vec<serde_json::Value> {
+    let output = world.gateway.output();
+    let lines = output.lines().filter_map(|line| serde_json::from_str(line).ok());
+    lines.filter(|line: &serde_json::Value| line["outcome"] == "cut").collect()
+}
+
+#[test]
+fn what_is_cut_leaves_a_line_each_and_the_end_says_how_many() {
+    for (signal, setup) in [("TERM", "shutdown_grace = \"300ms\"\n"), ("INT", "")] {
+        let mut world = World::start(setup);
+        let (_, held) = hold(&world, "hold");
+        let (_, trickling) = hold(&world, "trickle");
+        let over_http2 = Request::call("beta__echo").with("X-Do", "hold");
+        let (address, asking) = (world.address(), over_http2.clone());
+        let client = std::thread::spawn(move || h2c::exchange(address, &Sending::plain(&asking)).is_err());
+        assert!(world.beta.wait(&over_http2.token(), SOON, |seen| seen.ended));
+        let mut idle = Client::connect(world.address());
+        assert_eq!(idle.exchange(&Request::call("beta__echo")).unwrap().status, 200);
+        world.gateway.signal(signal);
+        let status = world.gateway.exit_within(SOON).expect("it does not end");
+        assert!(status.success(), "{signal}");
+        let output = world.gateway.output();
+        let lines = cut_lines(&world);
+        assert_eq!(lines.len(), 3, "{signal}: {output}");
+        for line in &lines {
+            assert_eq!(
+                (&line["method"], &line["name"], &line["server"]),
+                (&"tools/call".into(), &"beta__echo".into(), &"beta".into())
+            );
+            assert!(line["total_us"].as_u64().unwrap() > 0);
+        }
+        assert!(lines.iter().any(|line| line["status"] == 200), "the stream had begun: {output}");
+        assert!(output.contains("cut 3 requests") && output.contains("stopped"), "{signal}: {output}");
+        assert!(client.join().unwrap());
+        drop((held, trickling, idle));
+    }
+}
+
+#[test]
+fn an_end_that_cuts_nothing_says_so_little() {
+    let mut world = World::start("");
+    world.assert_passes(&Request::call("beta__echo"), "before the end");
+    world.gateway.signal("INT");
+    assert!(world.gateway.exit_within(SOON).unwrap().success());
+    let output = world.gateway.output();
+    assert!(output.contains("stopped") && !output.contains("cut "), "{output}");
+}
+
 #[test]
 fn a_hangup_changes_nothing() {
     let world = World::start("");

@@ -5,7 +5,6 @@
 mod status;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
@@ -17,41 +16,38 @@ use crate::gateway::Snapshot;
 use crate::telemetry::{AccessLog, Metrics};
 
 /// What the process is up to.
-#[derive(Clone, Debug, Default)]
-pub struct Lifecycle {
-    listening: Arc<AtomicBool>,
-    draining: Arc<AtomicBool>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Starting,
+    Listening,
+    Draining,
 }
 
-impl Lifecycle {
-    pub fn listens(&self) {
-        self.listening.store(true, Ordering::Release);
-    }
+/// Tells what the process is up to.
+pub type Teller = Arc<dyn Fn() -> State + Send + Sync>;
 
-    pub fn drains(&self) {
-        self.draining.store(true, Ordering::Release);
-    }
-
-    pub fn is_ready(&self) -> bool {
-        self.listening.load(Ordering::Acquire) && !self.draining.load(Ordering::Acquire)
-    }
-
-    fn words(&self) -> &'static str {
-        match (self.listening.load(Ordering::Acquire), self.draining.load(Ordering::Acquire)) {
-            (_, true) => "draining",
-            (false, false) => "starting",
-            (true, false) => "listening and configured",
+impl State {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Listening => "listening and configured",
+            Self::Draining => "draining",
         }
     }
 }
 
 /// The application behind the admin port.
-#[derive(Debug)]
 pub struct Admin {
-    pub lifecycle: Lifecycle,
+    pub state: Teller,
     pub metrics: Arc<Metrics>,
     pub snapshot: Arc<ArcSwap<Snapshot>>,
     pub log: Arc<AccessLog>,
+}
+
+impl std::fmt::Debug for Admin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admin").finish_non_exhaustive()
+    }
 }
 
 #[async_trait]
@@ -87,8 +83,9 @@ impl Admin {
     }
 
     fn readiness(&self, verbose: bool) -> Response<Vec<u8>> {
-        let words = self.lifecycle.words();
-        if self.lifecycle.is_ready() {
+        let state = (self.state)();
+        let words = state.words();
+        if state == State::Listening {
             return text(StatusCode::OK, check("gateway", words, verbose));
         }
         text(StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {words}\n"))

@@ -15,6 +15,7 @@ use pingora::protocols::{ALPN, Digest};
 use pingora::proxy::{HttpProxy, ProcessCustomSession};
 use pingora::server::ShutdownWatch;
 use tokio::io::AsyncWriteExt;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::Gateway;
@@ -44,6 +45,22 @@ type Proxy = HttpProxy<Gateway, Upstreams>;
 pub struct Connections {
     pub budget: Arc<Budget>,
     pub snapshot: Arc<ArcSwap<Snapshot>>,
+    cut: watch::Receiver<bool>,
+}
+
+impl Connections {
+    /// The sender cuts every connection, now and from then on, by sending `true`.
+    pub fn new(budget: Arc<Budget>, snapshot: Arc<ArcSwap<Snapshot>>) -> (Self, watch::Sender<bool>) {
+        let (sender, cut) = watch::channel(false);
+        (Self { budget, snapshot, cut }, sender)
+    }
+
+    async fn are_cut(mut self) {
+        // Without a sender nobody cuts.
+        if self.cut.wait_for(|is_cut| *is_cut).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 /// What pingora calls for each new connection.
@@ -51,7 +68,11 @@ pub fn service(connections: Connections) -> ProcessCustomSession<Gateway, Upstre
     Arc::new(move |proxy: Arc<Proxy>, stream: Stream, shutdown: &ShutdownWatch| {
         let (connections, shutdown) = (connections.clone(), shutdown.clone());
         Box::pin(async move {
-            serve(&connections, proxy, stream, shutdown).await;
+            // What is dropped here leaves its trace: `Exchange` writes the line of a request that did not end by itself.
+            tokio::select! {
+                () = serve(&connections, proxy, stream, shutdown) => {}
+                () = connections.clone().are_cut() => {}
+            }
             None
         })
     })

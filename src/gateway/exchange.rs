@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::body::Body;
 use super::limits::Share;
+use super::record;
 use super::results::ResultWatch;
 use super::server::Server;
 use super::snapshot::Snapshot;
@@ -13,7 +14,7 @@ use crate::catalog::schemas::Schemas;
 use crate::policy::Cors;
 use crate::protocol::{Head, Method};
 use crate::refusal::Refusal;
-use crate::telemetry::UpstreamOutcome;
+use crate::telemetry::{AccessLog, UpstreamOutcome};
 use crate::upstream::{Endpoint, Pool, Way};
 use crate::wire::answer::Sending;
 
@@ -22,7 +23,12 @@ use crate::wire::answer::Sending;
 pub struct Exchange {
     /// The configuration this request began under; it keeps it to its end.
     pub snapshot: Arc<Snapshot>,
+    log: Arc<AccessLog>,
+    /// Whether its line was written.
+    is_recorded: bool,
     pub started: Instant,
+    /// The trace that it belongs to, if it says so.
+    pub trace: Option<String>,
     pub in_flight: Option<Share>,
     pub cors: Option<Cors>,
     pub head: Option<Arc<Head>>,
@@ -89,10 +95,13 @@ pub struct AnswerNotes {
 }
 
 impl Exchange {
-    pub fn new(snapshot: Arc<Snapshot>) -> Self {
+    pub fn new(snapshot: Arc<Snapshot>, log: Arc<AccessLog>) -> Self {
         Self {
             snapshot,
+            log,
+            is_recorded: false,
             started: Instant::now(),
+            trace: None,
             in_flight: None,
             cors: None,
             head: None,
@@ -107,8 +116,21 @@ impl Exchange {
         }
     }
 
+    /// The log that its line goes to; taken once.
+    pub fn take_log(&mut self) -> Option<Arc<AccessLog>> {
+        let is_first = !std::mem::replace(&mut self.is_recorded, true);
+        is_first.then(|| Arc::clone(&self.log))
+    }
+
     /// The method as a label.
     pub fn method(&self) -> Method {
         self.head.as_ref().map_or(Method::Other, |head| head.method)
+    }
+}
+
+/// A request that is dropped before its end was cut: the process ends, or it failed on it.
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        record::cut(self);
     }
 }

@@ -68,13 +68,14 @@ impl ProxyHttp for Gateway {
     type CTX = Exchange;
 
     fn new_ctx(&self) -> Exchange {
-        Exchange::new(self.snapshot.load_full())
+        Exchange::new(self.snapshot.load_full(), Arc::clone(&self.log))
     }
 
     /// No compression module: it would hold back events.
     fn init_downstream_modules(&self, _modules: &mut HttpModules) {}
 
     async fn request_filter(&self, session: &mut Session, exchange: &mut Exchange) -> Result<bool> {
+        exchange.trace = record::trace(&session.req_header().headers);
         match admit::admit(session, exchange).await {
             Ok(admit::Admitted::Relay) => {
                 exchange.times.decided = Some(Instant::now());
@@ -184,7 +185,7 @@ impl ProxyHttp for Gateway {
     }
 
     async fn logging(&self, session: &mut Session, error: Option<&Error>, exchange: &mut Exchange) {
-        record::finish(&self.log, session, error, exchange);
+        record::finish(session, error, exchange);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use http::HeaderMap;
 use pingora::proxy::Session;
 use pingora_error::Error;
 
@@ -10,17 +11,30 @@ use super::exchange::{Exchange, Target};
 use super::server::Server;
 use crate::protocol::escaped;
 use crate::refusal::Refusal;
-use crate::telemetry::{AccessLog, Line, Outcome, UpstreamOutcome, micros};
+use crate::telemetry::{Line, Outcome, UpstreamOutcome, micros};
 
 /// The specification's code for headers and body that disagree.
 const HEADER_MISMATCH: i64 = crate::protocol::code::HEADER_MISMATCH as i64;
 
-pub fn finish(log: &AccessLog, session: &mut Session, error: Option<&Error>, exchange: &mut Exchange) {
+/// The end that every request comes to, unless it is cut.
+pub fn finish(session: &mut Session, error: Option<&Error>, exchange: &mut Exchange) {
+    let Some(log) = exchange.take_log() else { return };
     let total = exchange.started.elapsed();
     let outcome = outcome(error, exchange);
     count(exchange, outcome, total);
     note_old_rules(session, exchange);
-    log.write(&line(session, exchange, outcome, total));
+    let mut line = line(exchange, outcome, total);
+    line.bytes_in = Some(session.body_bytes_read());
+    line.bytes_out = Some(session.body_bytes_sent());
+    log.write(&line);
+}
+
+/// The end of a request that is dropped before its own.
+pub fn cut(exchange: &mut Exchange) {
+    let Some(log) = exchange.take_log() else { return };
+    let total = exchange.started.elapsed();
+    count(exchange, Outcome::Cut, total);
+    log.write(&line(exchange, Outcome::Cut, total));
 }
 
 fn outcome(error: Option<&Error>, exchange: &Exchange) -> Outcome {
@@ -65,7 +79,7 @@ fn note_old_rules(session: &Session, exchange: &Exchange) {
     }
 }
 
-fn line<'a>(session: &'a Session, exchange: &'a Exchange, outcome: Outcome, total: Duration) -> Line<'a> {
+fn line(exchange: &Exchange, outcome: Outcome, total: Duration) -> Line<'_> {
     let target = exchange.target.as_ref();
     let pool = target.and_then(Target::pool);
     let endpoint = target.and_then(Target::endpoint);
@@ -81,12 +95,12 @@ fn line<'a>(session: &'a Session, exchange: &'a Exchange, outcome: Outcome, tota
         code: exchange.answer.code,
         reason: exchange.refusal.as_ref().map(Refusal::label),
         outcome: outcome.label(),
-        bytes_in: session.body_bytes_read(),
-        bytes_out: session.body_bytes_sent(),
+        bytes_in: None,
+        bytes_out: None,
         decide_us: micros(since(exchange.times.decided).unwrap_or(total)),
         connect_us: since(exchange.times.connected).map(micros),
         total_us: micros(total),
-        trace: trace(session),
+        trace: exchange.trace.as_deref(),
     }
 }
 
@@ -95,8 +109,8 @@ fn now() -> String {
 }
 
 /// The trace id of `traceparent` (W3C Trace Context, 3.2.2), if it is one.
-fn trace(session: &Session) -> Option<String> {
-    let parent = session.req_header().headers.get("traceparent")?.to_str().ok()?;
+pub fn trace(headers: &HeaderMap) -> Option<String> {
+    let parent = headers.get("traceparent")?.to_str().ok()?;
     let id = parent.split('-').nth(1)?;
     let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_id.then(|| id.to_owned())

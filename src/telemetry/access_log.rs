@@ -38,15 +38,18 @@ pub struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'a str>,
     pub outcome: &'a str,
-    pub bytes_in: usize,
-    pub bytes_out: usize,
+    /// Not known of a request that was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_in: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_out: Option<usize>,
     /// Microseconds until the request was decided, until the upstream was connected, and in all.
     pub decide_us: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_us: Option<u64>,
     pub total_us: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace: Option<String>,
+    pub trace: Option<&'a str>,
 }
 
 /// Where lines go.
@@ -96,12 +99,10 @@ fn text(line: &Line<'_>) -> String {
     add("endpoint", line.endpoint);
     add("reason", line.reason);
     add("code", line.code.map(|code| code.to_string()).as_deref());
-    add("trace", line.trace.as_deref());
-    let _ = write!(
-        out,
-        " in={} out={} decide={}us total={}us",
-        line.bytes_in, line.bytes_out, line.decide_us, line.total_us
-    );
+    add("trace", line.trace);
+    add("in", line.bytes_in.map(|bytes| bytes.to_string()).as_deref());
+    add("out", line.bytes_out.map(|bytes| bytes.to_string()).as_deref());
+    let _ = write!(out, " decide={}us total={}us", line.decide_us, line.total_us);
     out
 }
 

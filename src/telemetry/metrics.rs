@@ -30,6 +30,8 @@ pub enum Outcome {
     /// The server could not be reached, was silent or broke off.
     ServerFailed,
     ClientLeft,
+    /// The process ended, or failed, before the request did.
+    Cut,
 }
 
 /// How the upstream leg of a request ended.
@@ -44,7 +46,8 @@ pub enum UpstreamOutcome {
 }
 
 impl Outcome {
-    const ALL: [Self; 5] = [Self::Ok, Self::Refused, Self::ServerError, Self::ServerFailed, Self::ClientLeft];
+    const ALL: [Self; 6] =
+        [Self::Ok, Self::Refused, Self::ServerError, Self::ServerFailed, Self::ClientLeft, Self::Cut];
 
     pub fn label(self) -> &'static str {
         match self {
@@ -53,6 +56,7 @@ impl Outcome {
             Self::ServerError => "server_error",
             Self::ServerFailed => "server_failed",
             Self::ClientLeft => "client_left",
+            Self::Cut => "cut",
         }
     }
 }
@@ -83,7 +87,7 @@ pub struct Metrics {
     unproven: IntCounterVec,
     operation: HistogramVec,
     upstream_operation: HistogramVec,
-    no_server: Vec<[IntCounter; 5]>,
+    no_server: Vec<[IntCounter; 6]>,
     pub in_flight: IntGauge,
     pub connections: IntGauge,
     pub buffered_bytes: IntGauge,
@@ -96,7 +100,7 @@ pub struct Metrics {
 /// One server's handles: what a request needs costs no look-up.
 #[derive(Debug)]
 pub struct ServerMetrics {
-    requests: Vec<[IntCounter; 5]>,
+    requests: Vec<[IntCounter; 6]>,
     operation: Vec<Histogram>,
     upstream_operation: Vec<Histogram>,
     /// By pool, in the server's order.
@@ -250,7 +254,7 @@ pub(super) fn by_method<T>(of: impl Fn(Method) -> T) -> Vec<T> {
     Method::ALL.into_iter().map(of).collect()
 }
 
-fn outcomes(requests: &IntCounterVec, method: Method, server: &str) -> [IntCounter; 5] {
+fn outcomes(requests: &IntCounterVec, method: Method, server: &str) -> [IntCounter; 6] {
     Outcome::ALL.map(|outcome| requests.with_label_values(&[method.label(), server, outcome.label()]))
 }
 
