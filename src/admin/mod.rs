@@ -12,7 +12,7 @@ use http::{Method, Response, StatusCode};
 use pingora::apps::http_app::ServeHttp;
 use pingora::protocols::http::ServerSession;
 
-use crate::gateway::Snapshot;
+use crate::fleet::Snapshot;
 use crate::telemetry::{AccessLog, Metrics};
 
 /// What the process is up to.

@@ -12,7 +12,7 @@ use crate::catalog::cache::ServerKeeping;
 use crate::catalog::offer::Offer;
 use crate::catalog::omission::LeftOut;
 use crate::catalog::store::{OfferKey, Whose};
-use crate::gateway::{Server, Snapshot};
+use crate::fleet::{Server, Snapshot};
 use crate::protocol::Scope;
 
 /// Kept answers and left out items that are shown of one server; the others are counted.
@@ -113,7 +113,7 @@ impl<'s> ServerStatus<'s> {
 
 impl<'s> PoolStatus<'s> {
     fn of(pool: &'s crate::upstream::Pool) -> Self {
-        Self { name: &pool.name, endpoints: pool.endpoints().iter().map(crate::upstream::Endpoint::label).collect() }
+        Self { name: &pool.name, endpoints: pool.endpoints().iter().map(|endpoint| endpoint.label()).collect() }
     }
 }
 

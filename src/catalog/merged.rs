@@ -62,7 +62,7 @@ pub struct Wanted {
 
 /// An answer, ready but for the caller's id.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Listing {
     /// The result, up to where the digits of `ttlMs` go.
     pub result: Bytes,
     pub ttl_ms: u64,
@@ -72,7 +72,7 @@ pub struct Answer {
 
 /// Why there is no answer at all.
 #[derive(Clone, Debug)]
-pub enum NoAnswer {
+pub enum NoListing {
     /// Too many kinds of clients.
     Overloaded,
     /// No server has such a method.
@@ -127,19 +127,19 @@ impl Catalog {
     }
 
     /// The answer to `wanted`; `parties` says who is asked if it is not at hand.
-    pub async fn answer<S: Source>(
+    pub async fn listing<S: Source>(
         &self,
         wanted: &Wanted,
         parties: impl FnOnce() -> Vec<Party<S>>,
-    ) -> Result<Answer, NoAnswer> {
+    ) -> Result<Listing, NoListing> {
         let admission = match self.variants.admit(&wanted.variant) {
-            Admission::Refused => return Err(NoAnswer::Overloaded),
+            Admission::Refused => return Err(NoListing::Overloaded),
             admission => admission,
         };
         if admission == Admission::Kept
             && let Some(merged) = self.fresh(wanted)
         {
-            return Ok(self.answer_from(merged, wanted, How::Hit));
+            return Ok(self.listing_of(merged, wanted, How::Hit));
         }
         let epoch = self.store.epoch();
         let parties = parties();
@@ -153,7 +153,7 @@ impl Catalog {
         if is_kept {
             self.store.merged.insert(merged_key(wanted, merged.whose), Arc::clone(&merged));
         }
-        Ok(self.answer_from(merged, wanted, how))
+        Ok(self.listing_of(merged, wanted, how))
     }
 
     fn fresh(&self, wanted: &Wanted) -> Option<Arc<Merged>> {
@@ -201,13 +201,13 @@ impl Catalog {
         Plan { question: wanted.question, naming: Arc::clone(&self.naming), page_size: self.page_size }
     }
 
-    fn answer_from(&self, merged: Arc<Merged>, wanted: &Wanted, how: How) -> Answer {
+    fn listing_of(&self, merged: Arc<Merged>, wanted: &Wanted, how: How) -> Listing {
         let result = match (&wanted.after, &merged.rendered.view) {
             (Some(after), Some(view)) => merged.rendered.page(view, Some(after), self.page_size).into(),
             _ => merged.rendered.first.clone(),
         };
         let left = merged.expires.saturating_duration_since(self.now());
-        Answer { result, ttl_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX), how, merged }
+        Listing { result, ttl_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX), how, merged }
     }
 }
 
@@ -312,7 +312,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn new<S>(parties: &[Party<S>], gots: Vec<Got>) -> Result<Self, NoAnswer> {
+    fn new<S>(parties: &[Party<S>], gots: Vec<Got>) -> Result<Self, NoListing> {
         let mut parts = Self { pieces: vec![], unavailable: vec![], scope: Scope::Public };
         let mut failures = Vec::new();
         for (party, got) in parties.iter().zip(gots) {
@@ -326,10 +326,10 @@ impl Parts {
         if let Some((member, failure)) = required.or_else(|| failures.first().filter(|_| !has_something)) {
             let all_unauthorized = failures.iter().all(|(_, failure)| failure.is_unauthorized());
             let (server, failure) = (Arc::clone(&member.name), Arc::clone(failure));
-            return Err(NoAnswer::Failed { server, failure, all_unauthorized });
+            return Err(NoListing::Failed { server, failure, all_unauthorized });
         }
         if !has_something {
-            return Err(NoAnswer::NoMethod);
+            return Err(NoListing::NoMethod);
         }
         if !failures.is_empty() {
             parts.scope = Scope::Private;

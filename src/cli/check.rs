@@ -8,7 +8,7 @@ use super::environment::Environment;
 use super::load::load;
 use super::out;
 use crate::config;
-use crate::gateway::Snapshot;
+use crate::fleet::Snapshot;
 use crate::telemetry::Metrics;
 
 pub fn run(options: &arguments::Check, environment: &Environment) -> Status {

@@ -9,7 +9,7 @@ use super::out;
 use super::serve::serve;
 use crate::config::{self, Config};
 use crate::demo::{Servers, commands};
-use crate::gateway::Loaded;
+use crate::fleet::Loaded;
 use crate::telemetry::LogFormat;
 
 pub fn run(options: &arguments::Demo, environment: &Environment) -> Status {

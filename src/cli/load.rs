@@ -6,7 +6,7 @@ use super::Status;
 use super::arguments::File;
 use super::environment::Environment;
 use crate::config::{self, Config};
-use crate::gateway::Loaded;
+use crate::fleet::Loaded;
 
 const DEFAULTS: [&str; 2] = ["./signpost.toml", "/etc/mcp-signpost/signpost.toml"];
 

@@ -5,7 +5,7 @@ use super::arguments;
 use super::environment::Environment;
 use super::load::load;
 use crate::config::Config;
-use crate::gateway::Loaded;
+use crate::fleet::Loaded;
 use crate::process::{Process, StartError};
 use crate::telemetry::LogFormat;
 

@@ -10,10 +10,13 @@ use super::arguments;
 use super::environment::Environment;
 use super::load::load;
 use super::out;
+use crate::catalog::kind::Kind;
+use crate::catalog::offer::Question;
 use crate::catalog::omission;
 use crate::catalog::{Call, Settled};
 use crate::config::Config;
-use crate::gateway::{Loaded, Server, Snapshot};
+use crate::fleet::{Loaded, Server, Snapshot};
+use crate::refusal::Refusal;
 use crate::telemetry::Metrics;
 
 /// Everything that the servers said.
@@ -71,7 +74,8 @@ async fn view(config: &Config, source: Loaded) -> Result<View, String> {
     let snapshot = Snapshot::build(config, metrics, &Arc::default(), source).map_err(|error| error.to_string())?;
     let rendered = match snapshot.merged_tools().await {
         Ok(rendered) => rendered,
-        Err(refusal) => {
+        Err(none) => {
+            let refusal = Refusal::of_listing(Question::List(Kind::Tools), none);
             let unavailable = unavailable(&snapshot);
             return Ok(View { unavailable, error: Some(refusal.answer().message), ..View::default() });
         }

@@ -17,7 +17,7 @@ use crate::agreement::{Fault, Peek, Plan, Verifier};
 use crate::catalog::offer::Question;
 use crate::policy::{self, Cors};
 use crate::protocol::{Head, HeadFault, header, method};
-use crate::refusal::{Limit, Refusal};
+use crate::refusal::{Exhausted, Refusal};
 use crate::routing::{Destination, Door};
 
 /// The one notification that a client may post.
@@ -38,7 +38,7 @@ pub async fn admit(session: &mut Session, exchange: &mut Exchange) -> Result<Adm
     session.set_write_timeout(Some(snapshot.limits.write_time));
     session.set_total_drain_timeout(Some(snapshot.limits.body_time));
     // Overload first: a request that cannot be served must cost as little as possible.
-    exchange.in_flight = Some(snapshot.in_flight.take(1).ok_or(Refusal::Overloaded(Limit::InFlight))?);
+    exchange.in_flight = Some(snapshot.in_flight.take(1).ok_or(Refusal::Overloaded(Exhausted::InFlight))?);
     // Framing next: nothing else of a head can be trusted before.
     policy::check_framing(session.req_header())?;
     let path = session.req_header().uri.path();

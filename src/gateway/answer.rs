@@ -17,9 +17,9 @@ use super::exchange::Exchange;
 use super::intake;
 use super::results::ResultWatch;
 use crate::agreement::Peek;
-use crate::answers::{Form, Rewriter};
 use crate::policy::to_client;
 use crate::refusal::Refusal;
+use crate::rewriting::{Form, Rewriter};
 
 /// Bytes of an error's body that are read for its code.
 const ERROR_BODY: usize = 64 * 1024;
@@ -87,17 +87,8 @@ fn spliced(id: &str, result: &[u8], ttl_ms: u64) -> Bytes {
 
 /// Sends a refusal, with the request's id if a small body is at hand to read it from.
 pub async fn refuse(session: &mut Session, exchange: &mut Exchange, refusal: Refusal) -> Result<()> {
-    // A body that is not framed as it should be is not read; neither is one that came too slowly or was too large.
-    let is_readable = !matches!(
-        refusal,
-        Refusal::Framing(_)
-            | Refusal::BodyTooSlow
-            | Refusal::BodyTooLarge { .. }
-            | Refusal::HeadTooLarge { .. }
-            | Refusal::TooManyFields { .. }
-    );
-    if !is_readable {
-        // Where one request ends and the next begins is not known, or not worth knowing.
+    if refusal.closes() {
+        // What is left of the request is not worth reading, not even for its id.
         session.set_keepalive(None);
     } else if exchange.id.is_none() && !session.as_mut().is_body_done() {
         let mut peek = Peek::new();
@@ -111,7 +102,7 @@ pub async fn refuse(session: &mut Session, exchange: &mut Exchange, refusal: Ref
         head.insert_header(name, value)?;
     }
     exchange.answer.code = Some(i64::from(answer.code));
-    exchange.snapshot.metrics.rejection(refusal.label());
+    exchange.snapshot.metrics.rejection(refusal.reason());
     exchange.refusal = Some(refusal);
     send(session, exchange, head, body).await
 }
@@ -210,8 +201,8 @@ pub fn relayed_body(chunk: &mut Option<Bytes>, is_end: bool, exchange: &mut Exch
     }
     if is_end {
         rewriter.finish(&mut out);
-        if let (Some(fault), Some(target)) = (rewriter.fault(), &exchange.target) {
-            log::warn!("server {}: {fault}", target.server.name);
+        if let (Some(why), Some(target)) = (rewriter.gave_up(), &exchange.target) {
+            log::warn!("server {}: {why}", target.server.name);
         }
     }
     if chunk.is_some() || !out.is_empty() {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::server::Server;
 use crate::catalog::schemas::Schemas;
+use crate::fleet::Server;
 use crate::refusal::Refusal;
 
 /// Arguments in more bytes than this are checked on a thread of their own.

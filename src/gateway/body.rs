@@ -5,8 +5,8 @@
 use bytes::{Bytes, BytesMut};
 
 use super::intake::Ahead;
-use super::limits::Share;
 use crate::agreement::{Edit, Fault, Verifier};
+use crate::fleet::Share;
 use crate::protocol::Head;
 use crate::scan;
 

@@ -3,20 +3,24 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use pingora::upstreams::peer::HttpPeer;
+use pingora_error::{Error, ErrorType, Result};
+
 use super::body::Body;
-use super::limits::Share;
 use super::record;
 use super::results::ResultWatch;
-use super::server::Server;
-use super::snapshot::Snapshot;
-use crate::answers::Rewriter;
 use crate::catalog::schemas::Schemas;
+use crate::fleet::Server;
+use crate::fleet::Share;
+use crate::fleet::Snapshot;
 use crate::policy::Cors;
 use crate::protocol::{Head, Method};
 use crate::refusal::Refusal;
+use crate::rewriting::Rewriter;
 use crate::telemetry::{AccessLog, UpstreamOutcome};
 use crate::upstream::{Endpoint, Pool, Way};
-use crate::wire::answer::Sending;
+use crate::wire::dial::DialError;
+use crate::wire::patience::Sending;
 
 /// What pingora carries from phase to phase.
 #[derive(Debug)]
@@ -70,7 +74,25 @@ impl Target {
 
     /// The endpoint that was chosen last.
     pub fn endpoint(&self) -> Option<&Endpoint> {
-        self.pool()?.endpoint(self.way.current()?)
+        self.pool()?.endpoint(self.way.current()?).map(|endpoint| &**endpoint)
+    }
+}
+
+impl Target {
+    /// The next endpoint to connect to.
+    pub fn peer(&mut self) -> Result<Box<HttpPeer>> {
+        let endpoint = self.server.next_endpoint(self.pool, &mut self.way);
+        endpoint.map(|endpoint| endpoint.peer()).ok_or_else(|| Error::new(ErrorType::ConnectError).into_up())
+    }
+
+    /// The endpoint could not be connected; whether there is another one to try.
+    pub fn could_not_connect(&mut self, why: &DialError) -> bool {
+        self.server.endpoint_failed(self.pool, &mut self.way, why);
+        self.server.pool(self.pool).is_some_and(|pool| pool.has_more(&self.way))
+    }
+
+    pub fn connected(&self) {
+        self.server.endpoint_connected(self.pool, &self.way);
     }
 }
 

@@ -1,7 +1,5 @@
 //! From what pingora reports to one refusal.
 
-use std::io;
-
 use pingora::proxy::{FailToProxy, Session};
 use pingora_error::{Error, ErrorSource, ErrorType};
 
@@ -11,7 +9,7 @@ use super::exchange::Exchange;
 use super::forward::REFUSED;
 use crate::refusal::Refusal;
 use crate::telemetry::UpstreamOutcome;
-use crate::wire::answer::Late;
+use crate::wire::patience::Late;
 
 /// Answers a request whose relay failed, if its client can still be answered.
 pub async fn answer(session: &mut Session, error: &Error, exchange: &mut Exchange) -> FailToProxy {
@@ -75,18 +73,12 @@ fn upstream(error: &Error, exchange: &Exchange) -> Refusal {
         | ErrorType::SocketError
         | ErrorType::BindError => Refusal::Unreachable { server },
         ErrorType::ReadTimedout | ErrorType::WriteTimedout => Refusal::Silent { server },
-        _ => match late(error) {
+        _ => match Late::of(error) {
             Some(Late::Client) => Refusal::BodyTooSlow,
             Some(Late::Server) => Refusal::Silent { server },
             None => Refusal::BrokeOff { server },
         },
     }
-}
-
-/// Who was late, if the connection was given up for that ([`crate::wire::answer`]).
-fn late(error: &Error) -> Option<Late> {
-    let cause = error.root_cause().downcast_ref::<io::Error>()?;
-    cause.get_ref()?.downcast_ref::<Late>().copied()
 }
 
 fn outcome(refusal: &Refusal) -> UpstreamOutcome {

@@ -4,18 +4,17 @@ use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST};
 use pingora::http::RequestHeader;
-use pingora::protocols::Digest;
 use pingora::proxy::Session;
 use pingora_error::{Error, ErrorType, Result};
 
 use super::admit::inet;
 use super::body::{Body, Stop};
 use super::exchange::Exchange;
-use crate::answers::Rewriter;
 use crate::policy::{declared_length, to_server};
 use crate::protocol::{header, sentinel};
-use crate::refusal::{Limit, Refusal};
-use crate::wire::answer::Sending;
+use crate::refusal::{Exhausted, Refusal};
+use crate::rewriting::Rewriter;
+use crate::wire;
 
 /// How many times as long as a small body a large one may take in all.
 const LARGE_BODY: u32 = 10;
@@ -70,17 +69,9 @@ fn client(session: &Session, exchange: &Exchange) -> to_server::Client {
     to_server::Client {
         ip,
         is_trusted: exchange.snapshot.policy.is_trusted(ip),
-        is_tls: session.digest().is_some_and(|digest| digest.ssl_digest.is_some()),
+        is_tls: wire::is_encrypted(session),
         host: authority.or_else(|| head.headers.get(HOST).cloned()),
     }
-}
-
-/// The signal of a connection on which a request begins to be sent.
-pub fn sending_on(digest: &Digest) -> Option<Sending> {
-    let data = digest.proxy_digest.as_ref()?.user_data.as_ref()?;
-    let sending = data.downcast_ref::<Sending>()?.clone();
-    sending.begin();
-    Some(sending)
 }
 
 /// The next bytes of the body: those that may leave.
@@ -125,7 +116,7 @@ fn note(exchange: &mut Exchange, stop: Stop) {
     }
     exchange.refusal = Some(match stop {
         Stop::Fault(fault) => Refusal::Body(fault),
-        Stop::Overloaded => Refusal::Overloaded(Limit::BufferedBytes),
+        Stop::Overloaded => Refusal::Overloaded(Exhausted::BufferedBytes),
         Stop::TooLarge => Refusal::BodyTooLarge { limit: exchange.snapshot.limits.max_body_bytes },
     });
 }

@@ -9,10 +9,10 @@ use pingora::proxy::Session;
 use pingora_error::{ErrorType, OrErr};
 
 use super::body::READ_AHEAD;
-use super::limits::Share;
-use super::snapshot::Snapshot;
+use crate::fleet::Share;
+use crate::fleet::Snapshot;
 use crate::policy::declared_length;
-use crate::refusal::{Limit, Refusal};
+use crate::refusal::{Exhausted, Refusal};
 
 /// What was read ahead.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub async fn read_ahead(session: &mut Session, snapshot: &Snapshot, see: impl Fn
 }
 
 fn nothing(snapshot: &Snapshot) -> Result<Ahead, Refusal> {
-    let share = snapshot.buffered.take(0).ok_or(Refusal::Overloaded(Limit::BufferedBytes))?;
+    let share = snapshot.buffered.take(0).ok_or(Refusal::Overloaded(Exhausted::BufferedBytes))?;
     Ok(Ahead { bytes: BytesMut::new(), share, is_whole: false, is_replayed: false })
 }
 
@@ -130,7 +130,7 @@ fn take(ahead: &mut Ahead, chunk: &Bytes, max_bytes: u64, see: &mut impl FnMut(&
         return Err(Refusal::BodyTooLarge { limit: max_bytes });
     }
     if !ahead.share.grow(chunk.len()) {
-        return Err(Refusal::Overloaded(Limit::BufferedBytes));
+        return Err(Refusal::Overloaded(Exhausted::BufferedBytes));
     }
     see(chunk);
     ahead.bytes.extend_from_slice(chunk);

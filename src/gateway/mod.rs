@@ -1,7 +1,7 @@
 //! One request's way, from accept to log line, on pingora.
 //!
 //! ```text
-//! connection   accept → a place among the connections → HTTP/1.1 or h2c → one request after another
+//! accept       accept → a place among the connections → HTTP/1.1 or h2c → one request after another
 //! admit        head → guards (policy) → typed head (protocol) → server, pool, plan (route)
 //! intake       the body, read ahead while it is small → judged (agreement) before a server is touched
 //! relay        upstream_peer → upstream_request_filter (forward) → request_body_filter (body) → response filters (answer)
@@ -12,26 +12,19 @@
 //! The shell of the house: it does the I/O and holds no rules. Must never send a server what was not judged, and never
 //! answer without saying why.
 
+mod accept;
 mod admit;
 mod answer;
 mod arguments;
 mod body;
-mod connect;
-mod connection;
 mod exchange;
 mod failure;
 mod forward;
-mod heads;
 mod intake;
-mod limits;
 mod lists;
-mod omissions;
 mod record;
 mod results;
 mod route;
-mod server;
-mod snapshot;
-mod source;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,18 +34,17 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::modules::http::HttpModules;
-use pingora::protocols::Digest;
 use pingora::proxy::{FailToProxy, ProxyHttp, Session};
 use pingora::upstreams::peer::HttpPeer;
 use pingora_error::{Error, ErrorType, Result};
 
+use crate::fleet::Snapshot;
 use crate::telemetry::AccessLog;
+use crate::wire::Carried;
 use crate::wire::dial::DialError;
-pub use connection::{Connections, service};
+use crate::wire::patience::Sending;
+pub use accept::{Connections, service};
 pub use exchange::Exchange;
-pub use limits::Budget;
-pub use server::Server;
-pub use snapshot::{BuildError, Loaded, Snapshot};
 
 use body::Body;
 
@@ -112,14 +104,14 @@ impl ProxyHttp for Gateway {
         _reused: bool,
         _peer: &HttpPeer,
         _fd: std::os::unix::io::RawFd,
-        digest: Option<&Digest>,
+        carried: Option<&Carried>,
         exchange: &mut Exchange,
     ) -> Result<()> {
         exchange.times.connected = Some(Instant::now());
         if let Some(target) = &exchange.target {
             target.connected();
         }
-        exchange.sending = digest.and_then(forward::sending_on);
+        exchange.sending = carried.and_then(Sending::on);
         Ok(())
     }
 

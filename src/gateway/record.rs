@@ -8,9 +8,9 @@ use pingora::proxy::Session;
 use pingora_error::Error;
 
 use super::exchange::{Exchange, Target};
-use super::server::Server;
+use crate::fleet::Server;
 use crate::protocol::escaped;
-use crate::refusal::Refusal;
+use crate::refusal::Blame;
 use crate::telemetry::{Line, Outcome, UpstreamOutcome, micros};
 
 /// The specification's code for headers and body that disagree.
@@ -39,7 +39,7 @@ pub fn cut(exchange: &mut Exchange) {
 
 fn outcome(error: Option<&Error>, exchange: &Exchange) -> Outcome {
     match &exchange.refusal {
-        Some(Refusal::Unreachable { .. } | Refusal::Silent { .. } | Refusal::BrokeOff { .. }) => Outcome::ServerFailed,
+        Some(refusal) if refusal.blame() == Blame::Server => Outcome::ServerFailed,
         Some(_) => Outcome::Refused,
         None if error.is_some() => Outcome::ClientLeft,
         None if exchange.answer.status >= 400 => Outcome::ServerError,
@@ -93,7 +93,7 @@ fn line(exchange: &Exchange, outcome: Outcome, total: Duration) -> Line<'_> {
         endpoint: endpoint.map(crate::upstream::Endpoint::label),
         status: exchange.answer.status,
         code: exchange.answer.code,
-        reason: exchange.refusal.as_ref().map(Refusal::label),
+        reason: exchange.refusal.as_ref().map(|refusal| refusal.reason().label()),
         outcome: outcome.label(),
         bytes_in: None,
         bytes_out: None,

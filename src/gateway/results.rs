@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::exchange::Exchange;
-use super::server::Server;
 use crate::catalog::schemas::Schemas;
+use crate::fleet::Server;
 use crate::protocol::quote;
 use crate::protocol::sse::LastResponse;
 

@@ -7,8 +7,6 @@ use http::HeaderMap;
 use pingora::http::RequestHeader;
 
 use super::exchange::Target;
-use super::server::{Restored, Server};
-use super::snapshot::Snapshot;
 use crate::agreement::{Edit, Plan, Reference, Referent};
 use crate::catalog::kind::Kind;
 use crate::catalog::names::may_be_shortened;
@@ -16,6 +14,8 @@ use crate::catalog::offer::Ask;
 use crate::catalog::schemas::Schemas;
 use crate::catalog::variants::Variant;
 use crate::catalog::{Call, Caller, Judging, RuleSet, Settled};
+use crate::fleet::Snapshot;
+use crate::fleet::{Restored, Server};
 use crate::protocol::{Head, Method};
 use crate::refusal::Refusal;
 use crate::routing::{Choice, Destination, Door, NoServer};

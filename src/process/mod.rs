@@ -26,7 +26,8 @@ use tracing_appender::non_blocking::WorkerGuard;
 
 use crate::admin::Admin;
 use crate::config::Config;
-use crate::gateway::{self, BuildError, Connections, Gateway, Loaded, Snapshot};
+use crate::fleet::{Budget, BuildError, Loaded, Snapshot};
+use crate::gateway::{self, Connections, Gateway};
 use crate::telemetry::{AccessLog, LogFormat, Metrics};
 use crate::wire::{Dials, Upstreams};
 
@@ -78,7 +79,7 @@ impl Process {
         let snapshot = Snapshot::build(config, Arc::clone(&metrics), &dials, source)?;
         let snapshot = Arc::new(ArcSwap::from_pointee(snapshot));
         let (log, log_writer) = AccessLog::stdout(log_format);
-        let budget = gateway::Budget::new(config.gateway.max_connections, metrics.connections.clone());
+        let budget = Budget::new(config.gateway.max_connections, metrics.connections.clone());
         let (connections, cut) = Connections::new(budget, snapshot);
         let end = End::new(cut, connections.clone(), config.gateway.shutdown_grace);
         Ok(Self { metrics, dials, lifecycle: Lifecycle::default(), connections, end, log: Arc::new(log), log_writer })
@@ -133,7 +134,7 @@ impl Process {
     fn proxy(&self, config: &Config, conf: &Arc<ServerConf>) -> Service<HttpProxy<Gateway, Upstreams>> {
         let pool = ConnectorOptions::new(UPSTREAM_POOL * conf.threads.max(1));
         let mut options = HttpServerOptions::default();
-        // Streams come to our own loop (gateway::connection).
+        // Streams come to our own loop (wire::connection).
         options.force_custom = true;
         let gateway = Gateway { snapshot: Arc::clone(&self.connections.snapshot), log: Arc::clone(&self.log) };
         let mut service = ProxyServiceBuilder::new(conf, gateway)

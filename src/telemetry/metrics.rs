@@ -9,7 +9,7 @@ use prometheus::{
 
 use super::catalog::{CatalogMetrics, ServerCatalogMetrics};
 use crate::protocol::Method;
-use crate::refusal::Refusal;
+use crate::refusal::Reason;
 use crate::wire::dial::DialError;
 
 /// Advised by OpenTelemetry's conventions for MCP, in seconds.
@@ -150,8 +150,8 @@ impl Metrics {
         let build = IntGaugeVec::new(Opts::new("signpost_build_info", "The version that runs"), &["version"])?;
         registry.register(Box::new(build.clone()))?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
-        for reason in Refusal::LABELS {
-            let _ = rejections.with_label_values(&[reason]);
+        for reason in Reason::ALL {
+            let _ = rejections.with_label_values(&[reason.label()]);
         }
         let no_server = by_method(|method| outcomes(&requests, method, NO_SERVER));
         Ok(Self {
@@ -209,8 +209,8 @@ impl Metrics {
     }
 
     /// Counts a refusal. Refusals may take a look-up.
-    pub fn rejection(&self, reason: &str) {
-        self.rejections.with_label_values(&[reason]).inc();
+    pub fn rejection(&self, reason: Reason) {
+        self.rejections.with_label_values(&[reason.label()]).inc();
     }
 
     /// Everything in Prometheus' text format.
@@ -308,7 +308,7 @@ mod tests {
         server.upstream(Method::ToolsCall, 1, UpstreamOutcome::Silent, 0.1);
         server.connect_failure(1, "tls");
         metrics.request_without_server(Method::Other, Outcome::Refused);
-        metrics.rejection("host");
+        metrics.rejection(Reason::Host);
         let text = String::from_utf8(metrics.text()).unwrap();
         for line in [
             "signpost_requests_total{method=\"tools/call\",outcome=\"ok\",server=\"alpha\"} 1",

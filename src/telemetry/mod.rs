@@ -5,7 +5,9 @@
 mod access_log;
 mod catalog;
 mod metrics;
+mod omissions;
 
 pub(crate) use access_log::micros;
 pub use access_log::{AccessLog, Line, LogFormat};
 pub use metrics::{Metrics, Outcome, ServerMetrics, UpstreamOutcome};
+pub use omissions::Omissions;

@@ -4,17 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
-use pingora::upstreams::peer::{H1UpgradePolicy, HttpPeer, HttpUpstreamRequestPolicy};
+use pingora::upstreams::peer::HttpPeer;
 
 use super::reach::Reach;
 use crate::config;
-use crate::wire::answer::Patience;
 use crate::wire::dial::Dial;
+use crate::wire::patience::Patience;
 use crate::wire::tls::Tls;
 use crate::wire::{Dials, Registered};
-
-/// An idle connection is given up before a server would close it under our request: Node closes after 5 s.
-const IDLE_IN_POOL: Duration = Duration::from_secs(4);
 
 /// How long a server may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +49,7 @@ impl Endpoint {
         let registered = wiring.dials.register(dial);
         Some(Self {
             authority: HeaderValue::from_str(&url.authority()).ok()?,
-            template: template(&registered, timeouts),
+            template: registered.peer(),
             path: url.path.clone(),
             _registered: registered,
             reach: Reach::default(),
@@ -76,17 +73,4 @@ impl Endpoint {
     pub fn peer(&self) -> Box<HttpPeer> {
         Box::new(self.template.clone())
     }
-}
-
-/// pingora connects by the ALPN and keeps connections by the group; the address is nobody's.
-fn template(registered: &Registered, timeouts: Timeouts) -> HttpPeer {
-    let mut peer = HttpPeer::new((std::net::Ipv4Addr::UNSPECIFIED, 0), false, String::new());
-    peer.group_key = registered.number();
-    let options = &mut peer.options;
-    options.write_timeout = Some(timeouts.patience.response);
-    options.idle_timeout = Some(IDLE_IN_POOL);
-    options.alpn = registered.alpn();
-    options.http_upstream_request_policy =
-        HttpUpstreamRequestPolicy { h1_upgrade: H1UpgradePolicy::Deny, ..HttpUpstreamRequestPolicy::standard() };
-    peer
 }

@@ -1,7 +1,7 @@
 //! The endpoints that can serve the same requests, and one request's way through them.
 
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use super::Endpoint;
@@ -17,7 +17,7 @@ static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
 pub struct Pool {
     /// `default`, or the route's name.
     pub name: String,
-    endpoints: Vec<Endpoint>,
+    endpoints: Vec<Arc<Endpoint>>,
     next: AtomicUsize,
     /// How long one may take to try an endpoint.
     claim: Duration,
@@ -33,25 +33,25 @@ pub struct Way {
 
 impl Pool {
     /// `None` where there is no endpoint to choose from. `connect` is how long a connection may take.
-    pub fn new(name: String, endpoints: Vec<Endpoint>, connect: Duration) -> Option<Self> {
+    pub fn new(name: String, endpoints: Vec<Arc<Endpoint>>, connect: Duration) -> Option<Self> {
         let is_empty = endpoints.is_empty();
         (!is_empty).then(|| Self { name, endpoints, next: AtomicUsize::new(0), claim: connect.saturating_add(SLACK) })
     }
 
-    pub fn endpoint(&self, index: usize) -> Option<&Endpoint> {
+    pub fn endpoint(&self, index: usize) -> Option<&Arc<Endpoint>> {
         self.endpoints.get(index)
     }
 
-    pub fn endpoints(&self) -> &[Endpoint] {
+    pub fn endpoints(&self) -> &[Arc<Endpoint>] {
         &self.endpoints
     }
 
     /// The next endpoint on a request's way; `None` once each was tried.
     ///
     /// Those that are well, in turn; then whatever is left, so that nothing is given up before each endpoint was tried.
-    pub fn next(&self, way: &mut Way) -> Option<(usize, &Endpoint)> {
+    pub fn next(&self, way: &mut Way) -> Option<(usize, &Arc<Endpoint>)> {
         let untried = || self.endpoints.iter().enumerate().filter(|(index, _)| !way.failed.contains(index));
-        let is_well = |(_, endpoint): &(usize, &Endpoint)| endpoint.reach.is_well();
+        let is_well = |(_, endpoint): &(usize, &Arc<Endpoint>)| endpoint.reach.is_well();
         let chosen = self.in_turn(|| untried().filter(is_well)).or_else(|| self.in_turn(untried))?;
         way.current = Some(chosen.0);
         Some(chosen)
@@ -81,9 +81,9 @@ impl Pool {
         way.failed.len() < self.endpoints.len()
     }
 
-    fn in_turn<'p, I>(&self, candidates: impl Fn() -> I) -> Option<(usize, &'p Endpoint)>
+    fn in_turn<'p, I>(&self, candidates: impl Fn() -> I) -> Option<(usize, &'p Arc<Endpoint>)>
     where
-        I: Iterator<Item = (usize, &'p Endpoint)>,
+        I: Iterator<Item = (usize, &'p Arc<Endpoint>)>,
     {
         let count = candidates().count();
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
@@ -119,16 +119,17 @@ mod tests {
     use super::*;
     use crate::config;
     use crate::upstream::{Timeouts, Wiring};
-    use crate::wire::answer::Patience;
+    use crate::wire::patience::Patience;
 
     fn pool(count: u16) -> Pool {
         let time = Duration::from_secs(1);
         let timeouts = Timeouts { connect: time, patience: Patience { response: time, idle: time, body: time } };
-        let wiring = Wiring { dials: std::sync::Arc::default(), tls: None };
+        let wiring = Wiring { dials: Arc::default(), tls: None };
         let urls: Vec<_> = (1..=count).map(|port| format!("http://127.0.0.1:{port}/mcp")).collect();
         let text = format!("servers.a.endpoints = {urls:?}");
         let config = config::parse(&text, "test", &config::Nothing).unwrap();
-        let endpoints = config.servers[0].endpoints.iter().map(|url| Endpoint::new(url, timeouts, &wiring).unwrap());
+        let endpoints =
+            config.servers[0].endpoints.iter().map(|url| Arc::new(Endpoint::new(url, timeouts, &wiring).unwrap()));
         Pool::new("default".into(), endpoints.collect(), time).unwrap()
     }
 

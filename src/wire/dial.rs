@@ -18,9 +18,9 @@ use pingora::protocols::l4::stream::Stream as Plain;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use super::answer::{AnswerGuard, Patience};
 use super::guard::Guarded;
-use super::tls::{Tls, TlsFault};
+use super::patience::{Patience, PatienceGuard};
+use super::tls::{Tls, TlsError};
 
 /// How long an attempt may take before the next one is begun beside it (RFC 8305, "Connection Attempt Delay").
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
@@ -74,7 +74,7 @@ pub enum DialError {
     #[error("{address} cannot be reached: {why}")]
     Unreachable { address: SocketAddr, why: Arc<io::Error> },
     #[error(transparent)]
-    Tls(#[from] TlsFault),
+    Tls(#[from] TlsError),
     /// Nothing that this module found.
     #[error("{0}")]
     Other(String),
@@ -108,13 +108,17 @@ impl Dial {
         Self { host: Host::new(host, system), port, tls, limit, patience }
     }
 
+    pub(super) fn patience(&self) -> &Patience {
+        &self.patience
+    }
+
     /// A connection with a guard on it.
     pub async fn connect(&self) -> Result<Stream, DialError> {
         let is_connected = AtomicBool::new(false);
         let connecting = tokio::time::timeout(self.limit, self.connect_now(&is_connected));
         connecting.await.unwrap_or_else(|_| {
             let is_in_handshake = is_connected.load(Ordering::Relaxed);
-            Err(if is_in_handshake { TlsFault::Silent(self.limit).into() } else { DialError::TimedOut(self.limit) })
+            Err(if is_in_handshake { TlsError::Silent(self.limit).into() } else { DialError::TimedOut(self.limit) })
         })
     }
 
@@ -128,7 +132,7 @@ impl Dial {
             None => Box::new(plain),
             Some(tls) => Box::new(tls.handshake(&self.host.to_string(), plain).await?),
         };
-        Ok(Box::new(Guarded::new(stream, AnswerGuard::new(self.patience))))
+        Ok(Box::new(Guarded::new(stream, PatienceGuard::new(self.patience))))
     }
 
     async fn socket(&self) -> Result<TcpStream, DialError> {

@@ -62,7 +62,7 @@ impl HeadGuard {
     fn refuse(&self, refusal: &Refusal) -> Objection {
         (self.on_refusal)(refusal);
         Objection {
-            error: io::Error::new(io::ErrorKind::InvalidData, refusal.label()),
+            error: io::Error::new(io::ErrorKind::InvalidData, refusal.reason().label()),
             last_words: Some(words(refusal)),
         }
     }

@@ -47,7 +47,7 @@ pub enum RootsError {
 
 /// Why a handshake failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TlsFault {
+pub enum TlsError {
     #[error(
         "its certificate was issued by {issuer}, which is not trusted here; name that authority's file in SSL_CERT_FILE"
     )]
@@ -102,8 +102,8 @@ impl Tls {
     }
 
     /// `host` is what the server must prove to be.
-    pub(super) async fn handshake(&self, host: &str, stream: Plain) -> Result<Encrypted, TlsFault> {
-        let name = ServerName::try_from(host.to_owned()).map_err(|error| TlsFault::Other(error.to_string()))?;
+    pub(super) async fn handshake(&self, host: &str, stream: Plain) -> Result<Encrypted, TlsError> {
+        let name = ServerName::try_from(host.to_owned()).map_err(|error| TlsError::Other(error.to_string()))?;
         self.0.connect(name, stream).await.map(Encrypted::new).map_err(|error| fault(&error))
     }
 }
@@ -121,18 +121,18 @@ fn can_be_read(variable: &'static str, path: &Path) -> Result<(), RootsError> {
     }
 }
 
-fn fault(error: &io::Error) -> TlsFault {
+fn fault(error: &io::Error) -> TlsError {
     let Some(cause) = error.get_ref().and_then(|cause| cause.downcast_ref::<Error>()) else {
         let is_end = error.kind() == io::ErrorKind::UnexpectedEof || error.kind() == io::ErrorKind::ConnectionReset;
-        return if is_end { TlsFault::Closed } else { TlsFault::Other(error.to_string()) };
+        return if is_end { TlsError::Closed } else { TlsError::Other(error.to_string()) };
     };
     match cause {
         Error::InvalidCertificate(CertificateError::Other(OtherError(explained))) => explained
-            .downcast_ref::<TlsFault>()
+            .downcast_ref::<TlsError>()
             .cloned()
-            .unwrap_or_else(|| TlsFault::Certificate(explained.to_string())),
-        Error::InvalidMessage(InvalidMessage::InvalidContentType) => TlsFault::Plain,
-        other => TlsFault::Other(other.to_string()),
+            .unwrap_or_else(|| TlsError::Certificate(explained.to_string())),
+        Error::InvalidMessage(InvalidMessage::InvalidContentType) => TlsError::Plain,
+        other => TlsError::Other(other.to_string()),
     }
 }
 
@@ -183,16 +183,16 @@ impl ServerCertVerifier for Explaining {
     }
 }
 
-fn explain(why: CertificateError, end_entity: &CertificateDer<'_>, name: &ServerName<'_>) -> TlsFault {
+fn explain(why: CertificateError, end_entity: &CertificateDer<'_>, name: &ServerName<'_>) -> TlsError {
     match why {
-        CertificateError::UnknownIssuer => TlsFault::Issuer { issuer: issuer(end_entity) },
+        CertificateError::UnknownIssuer => TlsError::Issuer { issuer: issuer(end_entity) },
         CertificateError::NotValidForNameContext { presented, .. } => {
             let names = if presented.is_empty() { "no name".into() } else { escaped(&presented.join(", ")) };
-            TlsFault::Name { host: name.to_str().into_owned(), names }
+            TlsError::Name { host: name.to_str().into_owned(), names }
         }
-        CertificateError::ExpiredContext { not_after, .. } => TlsFault::Expired(time(not_after)),
-        CertificateError::NotValidYetContext { not_before, .. } => TlsFault::NotYet(time(not_before)),
-        other => TlsFault::Certificate(other.to_string()),
+        CertificateError::ExpiredContext { not_after, .. } => TlsError::Expired(time(not_after)),
+        CertificateError::NotValidYetContext { not_before, .. } => TlsError::NotYet(time(not_before)),
+        other => TlsError::Certificate(other.to_string()),
     }
 }
 

@@ -14,10 +14,13 @@ use async_trait::async_trait;
 use pingora::connectors::http::custom::{Connection, Connector};
 use pingora::protocols::ALPN;
 use pingora::protocols::tls::CustomALPN;
-use pingora::upstreams::peer::Peer;
+use pingora::upstreams::peer::{H1UpgradePolicy, HttpPeer, HttpUpstreamRequestPolicy, Peer};
 use pingora_error::{Error, ErrorType, Result};
 
 use super::dial::{Dial, DialError};
+
+/// An idle connection is given up before a server would close it under our request: Node closes after 5 s.
+const IDLE_IN_POOL: Duration = Duration::from_secs(4);
 
 /// The endpoints of one process that can be connected.
 #[derive(Debug, Default)]
@@ -51,18 +54,22 @@ impl Dials {
 }
 
 impl Registered {
-    /// What a peer carries to be connected so.
-    pub fn alpn(&self) -> ALPN {
+    /// What pingora is given to connect it. pingora connects by the ALPN and keeps connections by the group; the address
+    /// is nobody's.
+    pub fn peer(&self) -> HttpPeer {
+        let mut peer = HttpPeer::new((std::net::Ipv4Addr::UNSPECIFIED, 0), false, String::new());
+        peer.group_key = self.number;
+        let options = &mut peer.options;
+        options.alpn = self.alpn();
+        options.write_timeout = Some(self.dial.patience().response);
+        options.idle_timeout = Some(IDLE_IN_POOL);
+        options.http_upstream_request_policy =
+            HttpUpstreamRequestPolicy { h1_upgrade: H1UpgradePolicy::Deny, ..HttpUpstreamRequestPolicy::standard() };
+        peer
+    }
+
+    fn alpn(&self) -> ALPN {
         ALPN::Custom(CustomALPN::new(self.number.to_be_bytes().to_vec()))
-    }
-
-    /// A number that no other endpoint has.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    pub fn dial(&self) -> &Dial {
-        &self.dial
     }
 }
 
@@ -121,8 +128,7 @@ fn kind(error: &DialError) -> ErrorType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::answer::Patience;
-    use pingora::upstreams::peer::HttpPeer;
+    use crate::wire::patience::Patience;
 
     fn dial(port: u16) -> Dial {
         let time = Duration::from_secs(1);

@@ -58,7 +58,7 @@ impl Fleet {
         Self { catalog: Catalog::new(store, naming, page_size, 5 * SECOND), members, sources }
     }
 
-    async fn ask(&self, caller: Option<Caller>, after: Option<Cursor>) -> Result<Answer, NoAnswer> {
+    async fn ask(&self, caller: Option<Caller>, after: Option<Cursor>) -> Result<Listing, NoListing> {
         let wanted = Wanted { door: None, question: TOOLS, variant: Variant::own(), caller, after };
         let parties = || {
             let pairs = self.members.iter().zip(&self.sources);
@@ -70,10 +70,10 @@ impl Fleet {
             };
             pairs.map(party).collect()
         };
-        self.catalog.answer(&wanted, parties).await
+        self.catalog.listing(&wanted, parties).await
     }
 
-    async fn get(&self, caller: Option<Caller>) -> Answer {
+    async fn get(&self, caller: Option<Caller>) -> Listing {
         self.ask(caller, None).await.unwrap()
     }
 
@@ -82,12 +82,12 @@ impl Fleet {
     }
 }
 
-fn value(answer: &Answer) -> Value {
+fn value(answer: &Listing) -> Value {
     let text = format!("{}{}}}", std::str::from_utf8(&answer.result).unwrap(), answer.ttl_ms);
     serde_json::from_str(&text).unwrap()
 }
 
-fn names(answer: &Answer) -> Vec<String> {
+fn names(answer: &Listing) -> Vec<String> {
     let value = value(answer);
     value["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
@@ -183,18 +183,18 @@ async fn where_every_server_fails_there_is_an_error_and_no_empty_list() {
         Fake::new(move |_| Err(Failure::Unauthorized { status: 401, challenge: challenge.clone() }))
     };
     let fleet = Fleet::new(vec![unauthorized(Some("Bearer x")), unauthorized(None)]);
-    let Err(NoAnswer::Failed { all_unauthorized: true, failure, .. }) = fleet.ask(Some(1), None).await else {
+    let Err(NoListing::Failed { all_unauthorized: true, failure, .. }) = fleet.ask(Some(1), None).await else {
         panic!("all said 401")
     };
     assert!(matches!(&*failure, Failure::Unauthorized { challenge: Some(text), .. } if text == "Bearer x"));
     let fleet = Fleet::new(vec![unauthorized(None), Fake::new(|_| Err(Failure::Silent))]);
-    assert!(matches!(fleet.ask(Some(1), None).await, Err(NoAnswer::Failed { all_unauthorized: false, .. })));
+    assert!(matches!(fleet.ask(Some(1), None).await, Err(NoListing::Failed { all_unauthorized: false, .. })));
     let no_method = || Fake::new(|_| Err(Failure::Said { code: -32601, message: "no".into() }));
     let fleet = Fleet::new(vec![no_method(), no_method()]);
-    assert!(matches!(fleet.ask(None, None).await, Err(NoAnswer::NoMethod)));
+    assert!(matches!(fleet.ask(None, None).await, Err(NoListing::NoMethod)));
     // A server that has no tools does not make up for one that fails.
     let fleet = Fleet::new(vec![no_method(), Fake::new(|_| Err(Failure::Silent))]);
-    assert!(matches!(fleet.ask(None, None).await, Err(NoAnswer::Failed { .. })));
+    assert!(matches!(fleet.ask(None, None).await, Err(NoListing::Failed { .. })));
     let fleet = Fleet::new(vec![no_method(), Fake::says(Said::public(&[], 60))]);
     assert!(names(&fleet.get(None).await).is_empty());
 }
@@ -203,7 +203,7 @@ async fn where_every_server_fails_there_is_an_error_and_no_empty_list() {
 async fn without_a_required_server_there_is_no_answer() {
     let sources = vec![Fake::says(Said::public(&["x"], 60)), Fake::new(|_| Err(Failure::Silent))];
     let fleet = Fleet::configured("", "required = true", sources);
-    let Err(NoAnswer::Failed { server, .. }) = fleet.ask(None, None).await else { panic!("b is required") };
+    let Err(NoListing::Failed { server, .. }) = fleet.ask(None, None).await else { panic!("b is required") };
     assert_eq!(&*server, "b");
 }
 
@@ -224,7 +224,7 @@ async fn pages_are_cut_and_go_on_where_the_last_one_ended_whatever_changed() {
     let fleet = Fleet::configured("list_page_size = 2", "", sources);
     let first = fleet.get(None).await;
     assert_eq!(names(&first), ["a__1", "a__2"]);
-    let cursor = |answer: &Answer| Cursor::decode(Kind::Tools, value(answer)["nextCursor"].as_str().unwrap()).unwrap();
+    let cursor = |answer: &Listing| Cursor::decode(Kind::Tools, value(answer)["nextCursor"].as_str().unwrap()).unwrap();
     let second = fleet.ask(None, Some(cursor(&first))).await.unwrap();
     assert_eq!(names(&second), ["a__3", "b__4"]);
     // On any replica, though what the cursor names is gone there.
@@ -276,7 +276,7 @@ fn script(scope: Scope, ttl: u64) -> impl Fn(&Ask) -> Result<Said, Failure> + Se
     }
 }
 
-fn check_answer(caller: u128, answer: Result<Answer, NoAnswer>) {
+fn check_answer(caller: u128, answer: Result<Listing, NoListing>) {
     let Ok(answer) = answer else { return };
     let is_public = value(&answer)["cacheScope"] == "public";
     for name in names(&answer) {

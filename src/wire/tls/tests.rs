@@ -46,7 +46,7 @@ async fn handshake<F>(
     tls: &Tls,
     host: &str,
     serve: impl FnOnce(tokio::net::TcpStream) -> F,
-) -> Result<Encrypted, TlsFault>
+) -> Result<Encrypted, TlsError>
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -57,7 +57,7 @@ where
     tls.handshake(host, Plain::from(stream.unwrap())).await
 }
 
-async fn with(tls: &Tls, host: &str, acceptor: TlsAcceptor) -> Result<Encrypted, TlsFault> {
+async fn with(tls: &Tls, host: &str, acceptor: TlsAcceptor) -> Result<Encrypted, TlsError> {
     handshake(tls, host, |stream| async move {
         if let Ok(mut stream) = acceptor.accept(stream).await {
             let _ = stream.write_all(b"hello").await;
@@ -83,7 +83,7 @@ async fn why_a_handshake_failed_is_said_in_words() {
     let (ours, other) = (Authority::new("Ours"), Authority::new("Somebody\u{1b}[31m Else"));
     let tls = ours.trusted();
     let host = "server.example";
-    let fault = |result: Result<Encrypted, TlsFault>| result.unwrap_err().to_string();
+    let fault = |result: Result<Encrypted, TlsError>| result.unwrap_err().to_string();
 
     let said = fault(with(&tls, host, other.server(&[host], |_| ())).await);
     assert!(said.contains("issued by CN=Somebody\\u{1b}[31m Else, which is not trusted here"), "{said}");
@@ -99,10 +99,10 @@ async fn why_a_handshake_failed_is_said_in_words() {
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
         let _ = stream.read(&mut [0; 1024]).await;
     });
-    assert_eq!(fault(plain.await), TlsFault::Plain.to_string());
+    assert_eq!(fault(plain.await), TlsError::Plain.to_string());
     let closing = handshake(&tls, host, |stream| async move { drop(stream) });
-    assert_eq!(fault(closing.await), TlsFault::Closed.to_string());
-    assert!(matches!(with(&tls, "no name", ours.server(&[host], |_| ())).await, Err(TlsFault::Other(_))));
+    assert_eq!(fault(closing.await), TlsError::Closed.to_string());
+    assert!(matches!(with(&tls, "no name", ours.server(&[host], |_| ())).await, Err(TlsError::Other(_))));
 }
 
 #[test]

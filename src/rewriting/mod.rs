@@ -1,4 +1,4 @@
-//! What is rewritten in a server's answer on its way to the client: the resource URIs a client would use.
+//! What is rewritten in a server's response on its way to the client: the resource URIs a client would use.
 //!
 //! Bytes in at any chunk border, bytes out at once, in constant memory. What comes out is what came in, with the
 //! gateway's prefix put into the URIs at the places of the closed table, as
@@ -25,7 +25,7 @@ use crate::protocol::Method;
 use events::{Events, Part};
 use message::Message;
 
-/// How an answer is written, as its `Content-Type` says.
+/// How a response is written, as its `Content-Type` says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// One response (`application/json`).
@@ -36,26 +36,26 @@ pub enum Form {
 
 /// Why URIs may have been left as they were from some point of a message on. The bytes have passed all the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Fault {
-    #[error("a message of the answer is no JSON; its URIs from there on lack the server's prefix")]
+pub enum GaveUp {
+    #[error("a message of the response is no JSON; its URIs from there on lack the server's prefix")]
     NotJson,
-    #[error("a message of the answer nests deeper than 128 levels; its URIs from there on lack the server's prefix")]
+    #[error("a message of the response nests deeper than 128 levels; its URIs from there on lack the server's prefix")]
     TooDeep,
-    #[error("the answer ended in the midst of a message")]
+    #[error("the response ended in the midst of a message")]
     Truncated,
 }
 
-/// Rewrites one answer.
+/// Rewrites one response.
 #[derive(Debug)]
 pub struct Rewriter {
     message: Message,
-    /// The framing, if the answer is a stream.
+    /// The framing, if the response is a stream.
     events: Option<Events>,
-    fault: Option<Fault>,
+    gave_up: Option<GaveUp>,
 }
 
 impl Rewriter {
-    /// A rewriter for the answer of the server with this prefix to a request with this method, from its first byte.
+    /// A rewriter for the response of the server with this prefix to a request with this method, from its first byte.
     ///
     /// The prefix is written as it is: it must need no escape in JSON, as those of the configuration. An empty one
     /// changes nothing.
@@ -64,7 +64,7 @@ impl Rewriter {
             Form::Json => (&table::RESPONSE, None),
             Form::Events => (&table::ANY_MESSAGE, Some(Events::new())),
         };
-        Self { message: Message::new(prefix, root, table::result_of(method)), events, fault: None }
+        Self { message: Message::new(prefix, root, table::result_of(method)), events, gave_up: None }
     }
 
     /// Whether results of requests with this method have URIs that are rewritten.
@@ -81,15 +81,15 @@ impl Rewriter {
         }
     }
 
-    /// The answer has ended, or broken off: appends what was held.
+    /// The response has ended, or broken off: appends what was held.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.end_message(out);
     }
 
     /// What was wrong with the first message that could not be read to its end. After [`finish`](Self::finish) this
-    /// is so for the whole answer.
-    pub fn fault(&self) -> Option<Fault> {
-        self.fault
+    /// is so for the whole response.
+    pub fn gave_up(&self) -> Option<GaveUp> {
+        self.gave_up
     }
 
     fn feed_events(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
@@ -112,8 +112,8 @@ impl Rewriter {
     }
 
     fn end_message(&mut self, out: &mut Vec<u8>) {
-        let fault = self.message.end(out);
-        self.fault = self.fault.or(fault);
+        let gave_up = self.message.end(out);
+        self.gave_up = self.gave_up.or(gave_up);
     }
 }
 

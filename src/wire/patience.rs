@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use pingora::http::ResponseHeader;
+use pingora::protocols::Digest;
 use pingora::protocols::raw_connect::ProxyDigest;
 
 use super::deadline::Deadline;
@@ -37,8 +38,24 @@ pub enum Late {
 #[derive(Clone, Debug, Default)]
 pub struct Sending(Arc<AtomicBool>);
 
+impl Late {
+    /// Who was late, if a connection was given up for that.
+    pub fn of(error: &pingora_error::Error) -> Option<Self> {
+        let cause = error.root_cause().downcast_ref::<io::Error>()?;
+        cause.get_ref()?.downcast_ref::<Self>().copied()
+    }
+}
+
 impl Sending {
-    pub fn begin(&self) {
+    /// The signal of the connection that carries this, on which a request begins to be sent.
+    pub fn on(carried: &Digest) -> Option<Self> {
+        let data = carried.proxy_digest.as_ref()?.user_data.as_ref()?;
+        let sending = data.downcast_ref::<Self>()?.clone();
+        sending.begin();
+        Some(sending)
+    }
+
+    fn begin(&self) {
         self.0.store(true, Ordering::Release);
     }
 
@@ -53,7 +70,7 @@ impl Sending {
 
 /// Ends a connection on which one side keeps the other waiting for too long.
 #[derive(Debug)]
-pub struct AnswerGuard {
+pub struct PatienceGuard {
     patience: Patience,
     sending: Sending,
     digest: Option<Arc<ProxyDigest>>,
@@ -62,7 +79,7 @@ pub struct AnswerGuard {
     deadline: Deadline,
 }
 
-impl AnswerGuard {
+impl PatienceGuard {
     pub fn new(patience: Patience) -> Self {
         let sending = Sending::default();
         let head = ResponseHeader::build(200, Some(0)).ok();
@@ -75,7 +92,7 @@ impl AnswerGuard {
     }
 }
 
-impl Guard for AnswerGuard {
+impl Guard for PatienceGuard {
     fn arrived(&mut self, _bytes: &[u8]) -> Result<(), Objection> {
         self.deadline.set(self.patience.idle);
         Ok(())
@@ -114,7 +131,7 @@ mod tests {
     const PATIENCE: Patience =
         Patience { response: Duration::from_secs(5), idle: Duration::from_secs(300), body: Duration::from_secs(60) };
 
-    async fn late(guard: &mut AnswerGuard) -> (u64, Late) {
+    async fn late(guard: &mut PatienceGuard) -> (u64, Late) {
         let started = Instant::now();
         let objection = poll_fn(|cx| guard.poll_late(cx)).await;
         let late = objection.error.get_ref().and_then(|inner| inner.downcast_ref::<Late>()).copied();
@@ -123,7 +140,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_server_is_late_once_the_request_is_sent_and_between_its_bytes() {
-        let mut guard = AnswerGuard::new(PATIENCE);
+        let mut guard = PatienceGuard::new(PATIENCE);
         guard.written(1);
         assert_eq!(late(&mut guard).await, (5, Late::Server));
         guard.written(1);
@@ -133,7 +150,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_is_late_while_it_sends_unless_the_server_takes_nothing() {
-        let mut guard = AnswerGuard::new(PATIENCE);
+        let mut guard = PatienceGuard::new(PATIENCE);
         guard.sending.begin();
         guard.written(1);
         assert_eq!(late(&mut guard).await, (60, Late::Client));
@@ -146,10 +163,13 @@ mod tests {
 
     #[test]
     fn the_signal_travels_in_the_digest() {
-        let guard = AnswerGuard::new(PATIENCE);
-        let digest = guard.digest().unwrap();
-        let sending = digest.user_data.as_ref().and_then(|data| data.downcast_ref::<Sending>()).unwrap();
-        sending.begin();
+        let guard = PatienceGuard::new(PATIENCE);
+        let carried =
+            Digest { ssl_digest: None, timing_digest: vec![], proxy_digest: guard.digest(), socket_digest: None };
+        assert!(!guard.waits_for_client());
+        let sending = Sending::on(&carried).unwrap();
         assert!(guard.waits_for_client());
+        sending.end();
+        assert!(!guard.waits_for_client());
     }
 }

@@ -3,7 +3,7 @@
 mod oracle;
 mod properties;
 
-use super::{Fault, Form, Rewriter};
+use super::{Form, GaveUp, Rewriter};
 use crate::protocol::Method;
 use oracle::{PREFIX, grown, holds, run};
 
@@ -124,8 +124,8 @@ fn a_uri_grows_where_its_text_says() {
         let answer = |uri: &str| format!(r#"{{"result":{{"content":[{{"uri":"{uri}","a":"b"}},{{"uri":"x:"}}]}}}}"#);
         let went = answer(went).replace(r#""x:""#, r#""k9+x:""#);
         for size in 1..20 {
-            let (out, fault) = run(Method::ToolsCall, Form::Json, answer(came).as_bytes(), &[size]);
-            assert_eq!((String::from_utf8(out).unwrap(), fault), (went.clone(), None));
+            let (out, gave_up) = run(Method::ToolsCall, Form::Json, answer(came).as_bytes(), &[size]);
+            assert_eq!((String::from_utf8(out).unwrap(), gave_up), (went.clone(), None));
         }
         let plain: String = serde_json::from_str(&format!("\"{came}\"")).unwrap();
         assert_eq!(grown(&plain), crate::routing::prefixed_uri(PREFIX, &plain));
@@ -146,26 +146,26 @@ fn an_empty_prefix_changes_nothing() {
 fn what_is_no_json_passes_from_there_on() {
     let deep = |levels: usize| format!(r#"{{"result":{{"a":{}"#, "[".repeat(levels - 2)) + &"]".repeat(levels - 2);
     let cases = [
-        (r#"{"result":{"content":[{"uri":"<k9+>x:a"} {"uri":"x:b"}]}}"#.to_owned(), Fault::NotJson),
-        (r#"{"result":{"content":[{"uri":"<k9+>x:a"},"\x",{"uri":"x:b"}]}}"#.to_owned(), Fault::NotJson),
-        (r#"{"result":{"content":[{"uri":"<k9+>x:a"},"\u12g4",{"uri":"x:b"}]}}"#.to_owned(), Fault::NotJson),
-        (r#"{"result":{"content":[{"uri":"ui\x"},{"uri":"x:b"}]}}"#.to_owned(), Fault::NotJson),
-        ("{\"result\":{\"content\":[{\"uri\":\"ui\n\"},{\"uri\":\"x:b\"}]}}".to_owned(), Fault::NotJson),
-        (r#"{"result":{"content":[{"uri":"<k9+>x:a"}}],"content":[{"uri":"x:b"}]}"#.to_owned(), Fault::NotJson),
-        (r#"{"result":{"content":[{uri:"x:a"}]}}"#.to_owned(), Fault::NotJson),
-        (r#"{} {"result":{"content":[{"uri":"x:a"}]}}"#.to_owned(), Fault::NotJson),
-        ("\u{feff}{\"result\":{\"content\":[{\"uri\":\"x:a\"}]}}".to_owned(), Fault::NotJson),
-        ("Bad Gateway".to_owned(), Fault::NotJson),
-        (deep(129) + r#","content":[{"uri":"x:a"}]}}"#, Fault::TooDeep),
-        (r#"{"result":{"content":[{"uri":"<k9+>x:a"},"#.to_owned(), Fault::Truncated),
-        (r#"{"result":{"content":[{"uri":"ui:/"#.to_owned(), Fault::Truncated),
-        (r#"{"result":{"content":[{"uri":""#.to_owned(), Fault::Truncated),
+        (r#"{"result":{"content":[{"uri":"<k9+>x:a"} {"uri":"x:b"}]}}"#.to_owned(), GaveUp::NotJson),
+        (r#"{"result":{"content":[{"uri":"<k9+>x:a"},"\x",{"uri":"x:b"}]}}"#.to_owned(), GaveUp::NotJson),
+        (r#"{"result":{"content":[{"uri":"<k9+>x:a"},"\u12g4",{"uri":"x:b"}]}}"#.to_owned(), GaveUp::NotJson),
+        (r#"{"result":{"content":[{"uri":"ui\x"},{"uri":"x:b"}]}}"#.to_owned(), GaveUp::NotJson),
+        ("{\"result\":{\"content\":[{\"uri\":\"ui\n\"},{\"uri\":\"x:b\"}]}}".to_owned(), GaveUp::NotJson),
+        (r#"{"result":{"content":[{"uri":"<k9+>x:a"}}],"content":[{"uri":"x:b"}]}"#.to_owned(), GaveUp::NotJson),
+        (r#"{"result":{"content":[{uri:"x:a"}]}}"#.to_owned(), GaveUp::NotJson),
+        (r#"{} {"result":{"content":[{"uri":"x:a"}]}}"#.to_owned(), GaveUp::NotJson),
+        ("\u{feff}{\"result\":{\"content\":[{\"uri\":\"x:a\"}]}}".to_owned(), GaveUp::NotJson),
+        ("Bad Gateway".to_owned(), GaveUp::NotJson),
+        (deep(129) + r#","content":[{"uri":"x:a"}]}}"#, GaveUp::TooDeep),
+        (r#"{"result":{"content":[{"uri":"<k9+>x:a"},"#.to_owned(), GaveUp::Truncated),
+        (r#"{"result":{"content":[{"uri":"ui:/"#.to_owned(), GaveUp::Truncated),
+        (r#"{"result":{"content":[{"uri":""#.to_owned(), GaveUp::Truncated),
     ];
-    for (case, fault) in cases {
+    for (case, gave_up) in cases {
         let (came, went) = marked(&case);
         for sizes in [&[][..], &[1], &[3]] {
             let (out, found) = run(Method::ToolsCall, Form::Json, came.as_bytes(), sizes);
-            assert_eq!((String::from_utf8(out).unwrap(), found), (went.clone(), Some(fault)));
+            assert_eq!((String::from_utf8(out).unwrap(), found), (went.clone(), Some(gave_up)));
         }
     }
     let (came, went) = marked(&(deep(128) + r#","content":[{"uri":"<k9+>x:a"}]}}"#));
@@ -217,20 +217,20 @@ fn a_table_of_streams() {
         // A line's end in a URI is none of JSON's.
         (
             "data: {\"result\":{\"content\":[{\"uri\":\"ui:\ndata: //\"}]}}\n\n".to_owned() + "data: 1\n\n",
-            Some(Fault::NotJson),
+            Some(GaveUp::NotJson),
         ),
-        ("data: {\"result\":{\"content\":[{\"uri\":\"ui:\r\n\r\n//\"}]}}\n\n".to_owned(), Some(Fault::NotJson)),
-        (format!("data: ping\n\ndata: {{]\n\ndata: {ONE}\n\n"), Some(Fault::NotJson)),
-        (format!("data: {{\"result\":\n\ndata: {ONE}\n\n"), Some(Fault::Truncated)),
-        (format!("data: {ONE}{LEFT}\n\ndata: {ONE}\n\n"), Some(Fault::NotJson)),
-        (format!("data: {ONE}\ndata: {LEFT}\n\n"), Some(Fault::NotJson)),
-        ("data: {\"result\":{\"content\":[{\"uri\":\"u".to_owned(), Some(Fault::Truncated)),
+        ("data: {\"result\":{\"content\":[{\"uri\":\"ui:\r\n\r\n//\"}]}}\n\n".to_owned(), Some(GaveUp::NotJson)),
+        (format!("data: ping\n\ndata: {{]\n\ndata: {ONE}\n\n"), Some(GaveUp::NotJson)),
+        (format!("data: {{\"result\":\n\ndata: {ONE}\n\n"), Some(GaveUp::Truncated)),
+        (format!("data: {ONE}{LEFT}\n\ndata: {ONE}\n\n"), Some(GaveUp::NotJson)),
+        (format!("data: {ONE}\ndata: {LEFT}\n\n"), Some(GaveUp::NotJson)),
+        ("data: {\"result\":{\"content\":[{\"uri\":\"u".to_owned(), Some(GaveUp::Truncated)),
     ];
-    for (case, fault) in cases {
+    for (case, gave_up) in cases {
         let (came, went) = marked(&case);
         for sizes in [&[][..], &[1], &[2], &[7, 1]] {
             let (out, found) = run(Method::ToolsCall, Form::Events, came.as_bytes(), sizes);
-            assert_eq!((String::from_utf8(out).unwrap(), found), (went.clone(), fault), "{came}");
+            assert_eq!((String::from_utf8(out).unwrap(), found), (went.clone(), gave_up), "{came}");
         }
         holds(Method::ToolsCall, Form::Events, came.as_bytes(), &[1, 2, 3]);
     }

@@ -1,8 +1,8 @@
 //! Random answers, written in random ways, cut anywhere, damaged: the rewriter and the oracle must agree.
 
 use super::oracle::{holds, run};
-use crate::answers::Form;
 use crate::protocol::Method;
+use crate::rewriting::Form;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

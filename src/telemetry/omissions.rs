@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::Metrics;
 use crate::catalog::omission::LeftOut;
 use crate::protocol::Method;
 use crate::protocol::quote;
-use crate::telemetry::Metrics;
 
 /// Items that are remembered as said; past it some may be said again.
 const REMEMBERED: usize = 10_000;

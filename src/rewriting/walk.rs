@@ -4,7 +4,7 @@
 //! others read: words and numbers are any run of letters, digits and signs (`NaN`), and the inside of a string that
 //! nobody looks at may be any bytes, as long as its escapes are escapes. Anything else that is no JSON stops it.
 
-use super::Fault;
+use super::GaveUp;
 use super::nest::{Bracket, Nest};
 use super::table::{self, Place};
 use super::text::{Inside, Unit};
@@ -66,7 +66,7 @@ pub(super) struct Walk {
     inside: Inside,
     /// The key or method that is being read, unescaped; one byte more than any in the table.
     name: Vec<u8>,
-    fault: Option<Fault>,
+    gave_up: Option<GaveUp>,
 }
 
 impl Walk {
@@ -81,7 +81,7 @@ impl Walk {
             next: Some(root),
             inside: Inside::Plain,
             name: Vec::with_capacity(table::LONGEST_NAME + 1),
-            fault: None,
+            gave_up: None,
         }
     }
 
@@ -111,16 +111,16 @@ impl Walk {
     /// The message has ended: what was wrong with it, if anything. What comes is the next one.
     ///
     /// Nothing but white space is no message, and nothing is wrong with it.
-    pub(super) fn end(&mut self) -> Option<Fault> {
+    pub(super) fn end(&mut self) -> Option<GaveUp> {
         let at_root = self.nest.top().is_none();
         let whole = matches!(self.state, State::After) || at_root && matches!(self.state, State::Value | State::Word);
-        let fault = self.fault.take().or_else(|| (!whole).then_some(Fault::Truncated));
+        let gave_up = self.gave_up.take().or_else(|| (!whole).then_some(GaveUp::Truncated));
         self.state = State::Value;
         self.inside = Inside::Plain;
         self.nest.clear();
         self.next = Some(self.root);
         self.params = &table::ANY_PARAMS;
-        fault
+        gave_up
     }
 
     /// Between tokens.
@@ -136,7 +136,7 @@ impl Walk {
             (State::Next, b'}') if self.nest.top() == Some(Bracket::Object) => self.close(),
             (State::Next, b']') if self.nest.top() == Some(Bracket::Array) => self.close(),
             (State::Value | State::FirstElement, _) => uri = self.value_begins(byte),
-            _ => self.stop(Fault::NotJson),
+            _ => self.stop(GaveUp::NotJson),
         }
         (spaces + 1, uri)
     }
@@ -148,7 +148,7 @@ impl Walk {
             b'{' => self.open(Bracket::Object, place),
             b'[' => self.open(Bracket::Array, place),
             _ if is_word(byte) => self.state = State::Word,
-            _ => self.stop(Fault::NotJson),
+            _ => self.stop(GaveUp::NotJson),
         }
         None
     }
@@ -208,7 +208,7 @@ impl Walk {
     }
 
     fn not_a_string(&mut self) -> Option<Uri> {
-        self.stop(Fault::NotJson);
+        self.stop(GaveUp::NotJson);
         None
     }
 
@@ -272,7 +272,7 @@ impl Walk {
 
     fn open(&mut self, bracket: Bracket, place: Option<&'static Place>) {
         if !self.nest.open(bracket, place) {
-            return self.stop(Fault::TooDeep);
+            return self.stop(GaveUp::TooDeep);
         }
         self.state = match bracket {
             Bracket::Object => State::FirstKey,
@@ -300,9 +300,9 @@ impl Walk {
         self.state = if self.nest.top().is_none() { State::After } else { State::Next };
     }
 
-    fn stop(&mut self, fault: Fault) {
+    fn stop(&mut self, gave_up: GaveUp) {
         self.state = State::Stopped;
-        self.fault = Some(fault);
+        self.gave_up = Some(gave_up);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::Fault;
+use super::GaveUp;
 use super::table::Place;
 use super::walk::{Uri, Walk};
 
@@ -82,7 +82,7 @@ impl Message {
     }
 
     /// The message has ended: what was wrong with it, if anything. What comes is the next one.
-    pub(super) fn end(&mut self, out: &mut Vec<u8>) -> Option<Fault> {
+    pub(super) fn end(&mut self, out: &mut Vec<u8>) -> Option<GaveUp> {
         self.release(out);
         self.walk.end()
     }

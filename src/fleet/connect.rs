@@ -2,10 +2,6 @@
 
 use std::sync::Arc;
 
-use pingora::upstreams::peer::HttpPeer;
-use pingora_error::{Error, ErrorType, Result};
-
-use super::exchange::Target;
 use super::server::Server;
 use crate::upstream::{Endpoint, Way};
 use crate::wire::dial::DialError;
@@ -13,7 +9,7 @@ use crate::wire::dial::DialError;
 impl Server {
     /// The next endpoint of a way through one of the server's pools; `None` once each was tried. Those that are due for a
     /// try are tried in the background, so that no request has to wait for what does not answer.
-    pub fn next_endpoint(self: &Arc<Self>, pool: usize, way: &mut Way) -> Option<&Endpoint> {
+    pub fn next_endpoint(self: &Arc<Self>, pool: usize, way: &mut Way) -> Option<&Arc<Endpoint>> {
         let endpoints = self.pool(pool)?;
         for index in endpoints.due() {
             let server = Arc::clone(self);
@@ -26,7 +22,7 @@ impl Server {
     pub fn endpoint_failed(&self, pool: usize, way: &mut Way, why: &DialError) {
         self.metrics.connect_failure(pool, why.label());
         let Some(pool) = self.pool(pool) else { return };
-        let label = way.current().and_then(|index| pool.endpoint(index)).map_or("", Endpoint::label);
+        let label = way.current().and_then(|index| pool.endpoint(index)).map_or("", |endpoint| endpoint.label());
         if pool.failed(way) {
             log::warn!("server {}, pool {}: {label} cannot be reached: {why}", self.name, pool.name);
         }
@@ -35,7 +31,7 @@ impl Server {
     /// Says when an endpoint can be connected again.
     pub fn endpoint_connected(&self, pool: usize, way: &Way) {
         let Some(pool) = self.pool(pool).filter(|pool| pool.connected(way)) else { return };
-        let label = way.current().and_then(|index| pool.endpoint(index)).map_or("", Endpoint::label);
+        let label = way.current().and_then(|index| pool.endpoint(index)).map_or("", |endpoint| endpoint.label());
         log::info!("server {}, pool {}: {label} can be reached again", self.name, pool.name);
     }
 
@@ -47,23 +43,5 @@ impl Server {
             Ok(_) => self.endpoint_connected(pool, &way),
             Err(error) => self.endpoint_failed(pool, &mut way, &error),
         }
-    }
-}
-
-impl Target {
-    /// The next endpoint to connect to.
-    pub fn peer(&mut self) -> Result<Box<HttpPeer>> {
-        let endpoint = self.server.next_endpoint(self.pool, &mut self.way);
-        endpoint.map(Endpoint::peer).ok_or_else(|| Error::new(ErrorType::ConnectError).into_up())
-    }
-
-    /// The endpoint could not be connected; whether there is another one to try.
-    pub fn could_not_connect(&mut self, why: &DialError) -> bool {
-        self.server.endpoint_failed(self.pool, &mut self.way, why);
-        self.server.pool(self.pool).is_some_and(|pool| pool.has_more(&self.way))
-    }
-
-    pub fn connected(&self) {
-        self.server.endpoint_connected(self.pool, &self.way);
     }
 }

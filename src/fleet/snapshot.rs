@@ -6,8 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
-use super::limits::Budget;
-use super::omissions::Omissions;
+use super::budget::Budget;
 use super::server::{Server, Surroundings};
 use crate::catalog::merged::Catalog;
 use crate::catalog::store::Store;
@@ -15,7 +14,7 @@ use crate::catalog::view::Naming;
 use crate::config::{self, Config};
 use crate::policy::{Bearer, Callers, Policy};
 use crate::routing::Table;
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, Omissions};
 use crate::upstream::{OwnClient, Wiring};
 use crate::wire::Dials;
 use crate::wire::tls::{RootsError, Tls};

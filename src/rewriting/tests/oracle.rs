@@ -6,8 +6,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use crate::answers::{Fault, Form, Rewriter};
 use crate::protocol::Method;
+use crate::rewriting::{Form, GaveUp, Rewriter};
 
 /// What it makes longer does not contain itself at its ends, so that insertions can be found again.
 pub const PREFIX: &str = "k9";
@@ -169,7 +169,7 @@ fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 /// What comes out of an answer that comes in as pieces of these sizes, over and over; none: all at once.
-pub fn run(method: Method, form: Form, answer: &[u8], sizes: &[u8]) -> (Vec<u8>, Option<Fault>) {
+pub fn run(method: Method, form: Form, answer: &[u8], sizes: &[u8]) -> (Vec<u8>, Option<GaveUp>) {
     let mut rewriter = Rewriter::new(PREFIX.into(), method, form);
     let mut out = Vec::new();
     let mut sizes = sizes.iter().map(|size| usize::from(*size)).cycle();
@@ -183,14 +183,14 @@ pub fn run(method: Method, form: Form, answer: &[u8], sizes: &[u8]) -> (Vec<u8>,
         rest = after;
     }
     rewriter.finish(&mut out);
-    (out, rewriter.fault())
+    (out, rewriter.gave_up())
 }
 
 /// Holds the rewriter against the oracle, whole and in pieces. How many URIs have grown.
 pub fn holds(method: Method, form: Form, answer: &[u8], sizes: &[u8]) -> usize {
-    let (out, fault) = run(method, form, answer, &[]);
+    let (out, gave_up) = run(method, form, answer, &[]);
     let sizes: Vec<u8> = sizes.iter().copied().filter(|size| *size > 0).collect();
-    assert_eq!(run(method, form, answer, &sizes), (out.clone(), fault), "the outcome depends on the cut");
+    assert_eq!(run(method, form, answer, &sizes), (out.clone(), gave_up), "the outcome depends on the cut");
     let mut bare = out.clone();
     for insertion in INSERTIONS {
         if replace(answer, insertion, b"") != answer {
@@ -212,6 +212,6 @@ pub fn holds(method: Method, form: Form, answer: &[u8], sizes: &[u8]) -> usize {
             None => all_are_json &= came.iter().all(|byte| b" \t\r\n".contains(byte)),
         }
     }
-    assert!(!all_are_json || fault.is_none(), "{fault:?} in {}", answer.escape_ascii());
+    assert!(!all_are_json || gave_up.is_none(), "{gave_up:?} in {}", answer.escape_ascii());
     (out.len() - answer.len()) / 3
 }
